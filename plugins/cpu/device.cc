@@ -2,7 +2,7 @@
 #include "isa/attention.h"
 #include "isa/compute.h"
 #include "isa/integer.h"
-#include "isa/nbits.h"
+#include "isa/integer_nbits.h"
 #include "isa/packing.h"
 
 #include <cstdlib>
@@ -49,7 +49,7 @@ std::vector<Candidate> candidates() {
   return {
 #if defined(TENON_CPU_HAVE_avx512)
     {"avx512_vnni",          &isa::table_avx512,        &isa::packing_avx512,
-     &isa::compute_avx512,   &isa::integer_avx512_vnni, &isa::nbits_avx512,
+     &isa::compute_avx512,   &isa::integer_avx512_vnni, &isa::nbits_avx512_vnni,
      &isa::attention_avx512, runs_avx512_vnni()},
         {"avx512",
          &isa::table_avx512,

@@ -49,6 +49,30 @@ TEST(IslandMemory, WeightsAreCopiedAndPackedOneAfterTheOther) {
   EXPECT_TRUE(session.ok()) << session.status().to_string();
 }
 
+/// The same for weights of 4 bits, which a kernel packs. 6 products, and the model has 6 MiB of weights.
+TEST(IslandMemory, WeightsOfFewBitsAreGivenBack) {
+  std::mt19937 random(7);
+  constexpr int64_t kDepth = 1024, kColumns = 2048, kBlock = 128;
+  GraphMaker m;
+  const Id x = m.input("x", GraphMaker::f32({1, kDepth}));
+  for (int i = 0; i < 6; ++i) {
+    std::vector<std::byte> weights(kDepth * kColumns / 2);
+    for (std::byte& w : weights) w = static_cast<std::byte>(random());
+    const Id b =
+        m.graph.add_constant("b" + std::to_string(i),
+                             *ir::Tensor::make(ir::ElementType::kUInt8,
+                                               {kColumns, kDepth / kBlock, kBlock / 2}, std::move(weights)));
+    const Id scales = m.constant("s" + std::to_string(i), {kColumns * kDepth / kBlock},
+                                 noise(random, kColumns * kDepth / kBlock, 0.01f));
+    m.output(m.node("com.microsoft:MatMulNBits", {x, b, scales},
+                    {ir::Attribute::of_int("K", kDepth), ir::Attribute::of_int("N", kColumns),
+                     ir::Attribute::of_int("bits", 4), ir::Attribute::of_int("block_size", kBlock)}),
+             "y" + std::to_string(i));
+  }
+  const auto session = try_session(m.bytes(), islands_config(true, {"memory.host_limit=10MiB"}));
+  EXPECT_TRUE(session.ok()) << session.status().to_string();
+}
+
 #if defined(__linux__)
 
 /// Bytes of the process that are in memory.

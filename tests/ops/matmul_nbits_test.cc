@@ -1,20 +1,50 @@
 // MatMulNBits: widths of weights, forms of zero points, blocks that do not fill, layouts of A.
 // Weights and zero points are drawn as integers; expected values are sums of their products in float64.
+#include <limits>
+
 #include "tests/ops/op_cases.h"
 
 namespace tenon::test {
 namespace {
 
 enum class Zeros { kNone, kPacked, kReal };
+enum class Left {
+  kPlain,
+  kSpecial,  // rows with infinities and NaN, of zeros, and of large elements
+  kBytes,    // a unit of the largest element of each block stands for each
+};
 
 struct Product {
   Dims a;  // [..., K]
   int64_t n = 3, block = 16, bits = 4;
   Zeros zeros = Zeros::kNone;
   bool has_bias = false, is_half = false, is_matrix = false;  // is_matrix: scales are [N, blocks]
+  Left left = Left::kPlain;
+  int64_t accuracy_level = 0;
 
   int64_t k() const { return a.back(); }
   int64_t blocks() const { return (k() + block - 1) / block; }
+  double element(int64_t m, int64_t i) const {
+    const double plain = static_cast<double>((m * k() + i) * 7 % 11 - 5) / 2;
+    if (left == Left::kBytes)
+      return i % 16 == 5 ? -127.0 : static_cast<double>((m * k() + i) * 37 % 255 - 127);
+    if (left == Left::kPlain) return plain;
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    switch (m % 8) {
+      case 1:
+        return i == k() - 1 ? kInfinity : plain;
+      case 2:
+        return i == 3 ? -kInfinity : plain;
+      case 4:
+        return i == 0 ? std::numeric_limits<double>::quiet_NaN() : plain;
+      case 5:
+        return 0;
+      case 6:
+        return plain * 0x1p+90;
+      default:
+        return i < block ? plain * 0x1p-20 : plain;
+    }
+  }
   int weight(int64_t column, int64_t i) const {
     return static_cast<int>((column * 31 + i * 7 + i / 5) % (1 << bits));
   }
@@ -54,9 +84,7 @@ Tensor real(const Product& p, Dims dims, int64_t lines, int64_t per_line, const 
 
 OpCase row(std::string name, const Product& p) {
   const int64_t k = p.k(), blocks = p.blocks();
-  const auto element = [&](int64_t m, int64_t i) {
-    return static_cast<double>((m * k + i) * 7 % 11 - 5) / 2;
-  };
+  const auto element = [&](int64_t m, int64_t i) { return p.element(m, i); };
   const auto product = [&](int64_t m, int64_t column) {
     double sum = p.has_bias ? Product::bias(column) : 0;
     for (int64_t i = 0; i < k; ++i) {
@@ -88,6 +116,7 @@ OpCase row(std::string name, const Product& p) {
   }
   out.outputs = {real(p, y, rows, p.n, product)};
   out.attributes = {{"K", k}, {"N", p.n}, {"bits", p.bits}, {"block_size", p.block}};
+  if (p.accuracy_level != 0) out.attributes.push_back({"accuracy_level", p.accuracy_level});
   return out;
 }
 
@@ -121,6 +150,33 @@ OP_CASES_LOWERED_IN(
      row("half_many_rows", {.a = {33, 48}, .n = 70, .is_half = true}),
      row("batch", {.a = {2, 3, 32}, .n = 5, .zeros = Zeros::kPacked}),
      row("vector", {.a = {32}, .n = 5}),
+     row("special_values", {.a = {9, 75}, .n = 21, .block = 32, .left = Left::kSpecial}),
+     row("special_values_zero_points",
+         {.a = {2, 40}, .n = 18, .zeros = Zeros::kPacked, .has_bias = true, .left = Left::kSpecial}),
+     row("special_values_eight_bits",
+         {.a = {7, 300}, .n = 17, .block = 64, .bits = 8, .left = Left::kSpecial}),
+     row("bytes", {.a = {1, 90}, .n = 37, .block = 32, .left = Left::kBytes, .accuracy_level = 4}),
+     row("bytes_zero_points", {.a = {6, 90},
+                               .n = 18,
+                               .zeros = Zeros::kPacked,
+                               .has_bias = true,
+                               .left = Left::kBytes,
+                               .accuracy_level = 4}),
+     row("bytes_real_zero_points", {.a = {3, 530},
+                                    .n = 33,
+                                    .block = 256,
+                                    .zeros = Zeros::kReal,
+                                    .left = Left::kBytes,
+                                    .accuracy_level = 4}),
+     row("bytes_of_two_bits", {.a = {5, 64},
+                               .n = 16,
+                               .bits = 2,
+                               .zeros = Zeros::kPacked,
+                               .left = Left::kBytes,
+                               .accuracy_level = 4}),
+     row("bytes_of_eight_bits",
+         {.a = {25, 1056}, .n = 70, .block = 512, .bits = 8, .left = Left::kBytes, .accuracy_level = 4}),
+     row("more_than_bytes", {.a = {2, 64}, .n = 16, .left = Left::kBytes, .accuracy_level = 3}),
      row("ones", {.a = {1, 1}, .n = 1}),
      row("no_rows", {.a = {0, 32}, .n = 5}),
      row("no_batch", {.a = {2, 0, 32}, .n = 5, .has_bias = true})})

@@ -1,17 +1,19 @@
 #include "tenon/ep/device/ops/matmul_nbits.hpp"
-#include "isa/nbits.h"
+#include "isa/compute.h"
+#include "isa/integer_nbits.h"
+#include "isa/move.h"
 #include "kernels/common/checked.h"
 #include "kernels/common/convert.h"
-#include "kernels/common/integer_product.h"
+#include "kernels/common/scratch.h"
+#include "packed.h"
 
 namespace tenon::cpu {
 namespace {
 
-// Up to that many rows are multiplied with the weights as they are stored; for more, the weights of some columns
-// at a time are unpacked.
-constexpr int64_t kFewRows = 8;
 constexpr int64_t kRowsAtOnce = 128;      // that stay in the second-level cache
 constexpr int64_t kUnpacked = 128 << 10;  // floats that are unpacked at once
+constexpr int64_t kPanel = isa::kNBitsColumns;
+constexpr int64_t kInt8 = 4;  // the accuracy_level that allows a left factor of int8
 
 /// Any of the types as floats.
 const float* floats_of(const Context& ctx, TensorView x) {
@@ -25,27 +27,45 @@ const float* floats_of(const Context& ctx, TensorView x) {
   return out;
 }
 
-// y = A * (q - zero point) * scale + bias, with weights q of 2, 4 or 8 bits in blocks along K.
+/// Memory that weights are packed into; the lists as in isa::NBitsPanels.
+struct Room {
+  uint32_t* words = nullptr;
+  float* scales = nullptr;
+  int8_t* zeros = nullptr;
+  float* float_zeros = nullptr;
+};
+
+// y = A * (q - zero point) * scale + bias, with weights q of 2, 4 or 8 bits in blocks along K. Constant weights are packed once.
 class MatMulNBits : public ops::NBitsProduct {
  public:
-  explicit MatMulNBits(const NodeView& n) : NBitsProduct(n), blocks_(ceil_div(depth_, block_size_)) {
-    if (zeros_ != ZeroPoints::kPacked || !n.input(3).is_constant()) return;
-    const TensorView zeros = n.input(3).constant();
-    if (zeros.size() != wrapping_product(columns_, zero_bytes())) return;  // refused in prepare
-    constant_zeros_ = AlignedList<int8_t>(columns_ * blocks_ + kSlack);
-    unpack_zeros(zeros.data<uint8_t>(), constant_zeros_.data());
+  explicit MatMulNBits(const NodeView& n)
+      : NBitsProduct(n), blocks_(ceil_div(depth_, block_size_)), panels_(ceil_div(columns_, kPanel)) {
+    shape_.bits = bits_, shape_.depth = depth_, shape_.block_size = block_size_;
+    if (n.attr_i("accuracy_level", 0) == kInt8 && !n.instance().strict) shape_.digits = 1;
+    for (const int i : {1, 2, 3}) {
+      if (n.has_input(i) && !(n.input(i).is_constant() && n.input(i).constant().size() == size_of(i))) return;
+    }
+    const auto list = [&](int64_t bytes) { return std::make_shared<Packed>(ceil_div(bytes, 4)); };
+    const auto words = list(word_count() * 4), scales = list(block_count() * 4);
+    const auto points = zeros_ == ZeroPoints::kNone ? nullptr : list(block_count() * zero_bytes());
+    Room room{reinterpret_cast<uint32_t*>(words->data()), scales->data()};
+    if (zeros_ == ZeroPoints::kPacked) room.zeros = reinterpret_cast<int8_t*>(points->data());
+    if (zeros_ == ZeroPoints::kReal) room.float_zeros = points->data();
+    pack_words(n.input(1).constant().data<uint8_t>(), room, 0, panels_);
+    pack_scales(n.input(2).constant(), room);
+    if (points != nullptr) pack_zeros(n.input(3).constant(), room);
+    words_ = shared(words), scales_ = shared(scales);
+    if (points != nullptr) points_ = shared(points);
+    for (const int i : {1, 2, 3}) {
+      if (n.has_input(i) && is_only_use(n, i)) n.input(i).consume();
+    }
   }
 
   using State = ops::NBitsSizes;
   void run(const Context& ctx, const State& s) const {
     const OutputTensor y = ctx.output(0);
     if (y.size() == 0) return;
-    isa::NBitsColumns w;
-    w.bits = bits_, w.depth = depth_, w.blocks = blocks_, w.block_size = block_size_;
-    w.bytes = ctx.input(1).data<uint8_t>();
-    w.scales = floats_of(ctx, ctx.input(2));
-    if (zeros_ == ZeroPoints::kPacked) w.zeros = bytes_of_zeros(ctx, ctx.input(3));
-    if (zeros_ == ZeroPoints::kReal) w.float_zeros = centred(ctx, ctx.input(3));
+    const isa::NBitsPanels w = words_ != nullptr ? packed() : pack(ctx);
     float* out = y.dtype() == TENON_FLOAT32 ? y.data<float>() : ctx.scratch<float>(y.size());
     multiply(ctx, s.rows, w, floats_of(ctx, ctx.input(0)), out);
     if (ctx.has_input(5)) add_bias(ctx, s, floats_of(ctx, ctx.input(5)), out);
@@ -55,78 +75,162 @@ class MatMulNBits : public ops::NBitsProduct {
   }
 
  private:
-  static constexpr int64_t kSlack = 16;  // bytes after zero points that may be read
+  /// The elements of B, scales or zero_points that prepare() demands.
+  int64_t size_of(int input) const {
+    const int64_t per_column = input == 1 ? blocks_ * (block_size_ * bits_ / 8)
+                               : input == 3 && zeros_ == ZeroPoints::kPacked ? packed_zeros()
+                                                                             : blocks_;
+    return wrapping_product(columns_, per_column);
+  }
+  static bool is_only_use(const NodeView& n, int input) {
+    for (int i = 0; i < n.input_count(); ++i) {
+      if (i != input && n.has_input(i) && n.input(i).index() == n.input(input).index()) return false;
+    }
+    return true;
+  }
+  int64_t packed_zeros() const { return (blocks_ * bits_ + 7) / 8; }  // bytes of a column
+  int64_t zero_bytes() const { return zeros_ == ZeroPoints::kPacked ? 1 : 4; }
+  int64_t word_count() const { return panels_ * kPanel * shape_.column_words(); }
+  int64_t block_count() const { return panels_ * kPanel * blocks_; }
 
-  int64_t zero_bytes() const { return (blocks_ * bits_ + 7) / 8; }  // of a column
-
-  /// Zero points minus 2^(bits - 1). Each column of them starts a new byte.
-  void unpack_zeros(const uint8_t* from, int8_t* to) const {
-    const int64_t per_byte = 8 / bits_, mask = (int64_t{1} << bits_) - 1, half = int64_t{1} << (bits_ - 1);
-    for (int64_t column = 0; column < columns_; ++column, from += zero_bytes()) {
-      for (int64_t block = 0; block < blocks_; ++block)
-        *to++ = static_cast<int8_t>((from[block / per_byte] >> (block % per_byte * bits_) & mask) - half);
+  void pack_words(const uint8_t* from, const Room& room, int64_t begin, int64_t end) const {
+    const int64_t words = shape_.column_words(), column = blocks_ * (block_size_ * bits_ / 32);
+    for (int64_t panel = begin; panel < end; ++panel) {
+      const int64_t first = panel * kPanel, count = std::min(kPanel, columns_ - first);
+      uint32_t* const to = room.words + first * words;
+      if (count < kPanel) std::fill_n(to, words * kPanel, 0u);
+      isa_table().move->transpose_4(from + first * column * 4, column, to, kPanel, words, count);
     }
   }
-  const int8_t* bytes_of_zeros(const Context& ctx, TensorView zeros) const {
-    if (constant_zeros_.data() != nullptr) return constant_zeros_.data();
-    auto* out = ctx.scratch<int8_t>(columns_ * blocks_ + kSlack);
-    unpack_zeros(zeros.data<uint8_t>(), out);
-    return out;
+  /// `room[panel, block, column]` = number(column * blocks + block); 0 for columns that pad the last panel.
+  template <class T, class F>
+  void pack_blocks(T* to, const F& number) const {
+    for (int64_t first = 0; first < panels_ * kPanel; first += kPanel) {
+      for (int64_t block = 0; block < blocks_; ++block) {
+        for (int64_t j = first; j < first + kPanel; ++j)
+          *to++ = j < columns_ ? static_cast<T>(number(j, block)) : T{};
+      }
+    }
   }
-  const float* centred(const Context& ctx, TensorView zeros) const {
-    const float* from = floats_of(ctx, zeros);
-    auto* out = ctx.scratch<float>(zeros.size());
-    const auto half = static_cast<float>(int64_t{1} << (bits_ - 1));
-    for (int64_t i = 0; i < zeros.size(); ++i) out[i] = from[i] - half;
-    return out;
-  }
-
-  void multiply(const Context& ctx, int64_t rows, const isa::NBitsColumns& w, const float* a,
-                float* y) const {
-    const int64_t step = w.chunks() * w.chunk(), sums_step = w.chunks() * isa::kChunkLanes;
-    const int64_t most = std::min(rows, kRowsAtOnce);
-    auto* laid = ctx.scratch<float>(most * step);
-    auto* sums = ctx.scratch<float>(most * sums_step);
-    for (int64_t first = 0; first < rows; first += kRowsAtOnce) {
-      const int64_t count = std::min(kRowsAtOnce, rows - first);
-      ctx.parallel_for(count, std::max<int64_t>(1, kGrainCheap / step), [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i)
-          isa_nbits().lay_out(a + (first + i) * depth_, depth_, bits_, laid + i * step, sums + i * sums_step);
+  void pack_scales(TensorView scales, const Room& room) const {
+    dispatch(ops::kNBitsTypes, scales.dtype(), [&]<class T>() {
+      const T* from = scales.data<T>();
+      pack_blocks(room.scales, [&](int64_t column, int64_t block) {
+        return static_cast<float>(from[column * blocks_ + block]);
       });
-      if (rows > kFewRows) {
-        multiply_unpacked(ctx, count, w, laid, step, y + first * columns_);
-      } else {
-        multiply_packed(ctx, count, w, laid, step, sums, sums_step, y + first * columns_);
-      }
-    }
-  }
-
-  void multiply_packed(const Context& ctx, int64_t rows, const isa::NBitsColumns& w, const float* laid,
-                       int64_t step, const float* sums, int64_t sums_step, float* y) const {
-    const int64_t grain = std::max<int64_t>(1, kGrainFlops / step / rows);
-    ctx.parallel_for(columns_, grain, [&](int64_t begin, int64_t end) {
-      constexpr int64_t kColumns = 64;  // weights that stay in the cache for all rows
-      for (int64_t j = begin; j < end; j += kColumns) {
-        ctx.check_cancelled();
-        for (int64_t i = 0; i < rows; i += isa::kMostRows)
-          isa_nbits().multiply(w.from(j), std::min(kColumns, end - j), laid + i * step, step,
-                               sums + i * sums_step, sums_step, std::min(isa::kMostRows, rows - i),
-                               y + i * columns_ + j, columns_);
-      }
     });
   }
+  /// Zero points minus 2^(bits - 1).
+  void pack_zeros(TensorView zeros, const Room& room) const {
+    const int64_t half = int64_t{1} << (bits_ - 1);
+    if (zeros_ == ZeroPoints::kPacked) {  // each column of them starts a new byte
+      const int64_t per_byte = 8 / bits_, mask = (int64_t{1} << bits_) - 1;
+      const auto* from = zeros.data<uint8_t>();
+      pack_blocks(room.zeros, [&](int64_t column, int64_t block) {
+        const int64_t byte = from[column * packed_zeros() + block / per_byte];
+        return (byte >> (block % per_byte * bits_) & mask) - half;
+      });
+    } else {
+      dispatch(ops::kNBitsTypes, zeros.dtype(), [&]<class T>() {
+        const T* from = zeros.data<T>();
+        pack_blocks(room.float_zeros, [&](int64_t column, int64_t block) {
+          return static_cast<float>(from[column * blocks_ + block]) - static_cast<float>(half);
+        });
+      });
+    }
+  }
 
-  void multiply_unpacked(const Context& ctx, int64_t rows, const isa::NBitsColumns& w, const float* laid,
-                         int64_t step, float* y) const {
-    const int64_t columns = std::min(columns_, std::max<int64_t>(1, kUnpacked / step / 12) * 12);
-    const WorkerLists<float> unpacked(ctx, columns * step);
-    ctx.parallel_for(ceil_div(columns_, columns), 1, [&](uint32_t worker, int64_t begin, int64_t end) {
-      float* const b = unpacked.of(worker).data();
+  isa::NBitsPanels packed() const {
+    isa::NBitsPanels out = shape_;
+    out.words = reinterpret_cast<const uint32_t*>(words_->data());
+    out.scales = scales_->data();
+    if (zeros_ == ZeroPoints::kPacked) out.zeros = reinterpret_cast<const int8_t*>(points_->data());
+    if (zeros_ == ZeroPoints::kReal) out.float_zeros = points_->data();
+    return out;
+  }
+  /// Weights that are not all constant.
+  isa::NBitsPanels pack(const Context& ctx) const {
+    Room room{ctx.scratch<uint32_t>(word_count()), ctx.scratch<float>(block_count())};
+    if (zeros_ == ZeroPoints::kPacked) room.zeros = ctx.scratch<int8_t>(block_count());
+    if (zeros_ == ZeroPoints::kReal) room.float_zeros = ctx.scratch<float>(block_count());
+    const auto* from = ctx.input(1).data<uint8_t>();
+    ctx.parallel_for(panels_, std::max<int64_t>(1, kGrainCheap / (shape_.column_words() * kPanel)),
+                     [&](int64_t begin, int64_t end) { pack_words(from, room, begin, end); });
+    pack_scales(ctx.input(2), room);
+    if (zeros_ != ZeroPoints::kNone) pack_zeros(ctx.input(3), room);
+    isa::NBitsPanels out = shape_;
+    out.words = room.words, out.scales = room.scales, out.zeros = room.zeros;
+    out.float_zeros = room.float_zeros;
+    return out;
+  }
+
+  void multiply(const Context& ctx, int64_t rows, const isa::NBitsPanels& w, const float* a, float* y) const {
+    const bool digits = rows <= isa_nbits().most_rows(bits_, w.digits);
+    for (int64_t first = 0; first < rows; first += kRowsAtOnce) {
+      const int64_t count = std::min(kRowsAtOnce, rows - first);
+      (this->*(digits ? &MatMulNBits::multiply_digits : &MatMulNBits::multiply_unpacked))(
+          ctx, count, w, a + first * depth_, y + first * columns_);
+    }
+  }
+
+  void multiply_digits(const Context& ctx, int64_t rows, const isa::NBitsPanels& w, const float* a,
+                       float* y) const {
+    auto* const digits = ctx.scratch<int8_t>(rows * w.digit_bytes());
+    auto* const parts = ctx.scratch<isa::NBitsPart>(rows * w.parts());
+    std::array<bool, kRowsAtOnce> finite{};
+    ctx.parallel_for(rows, std::max<int64_t>(1, kGrainCheap / depth_), [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i)
+        finite[static_cast<size_t>(i)] =
+            isa_nbits().lay_out(w, a + i * depth_, digits + i * w.digit_bytes(), parts + i * w.parts());
+    });
+    // Rows that follow each other and have digits run together.
+    for (int64_t first = 0; first < rows;) {
+      const auto* const from = finite.data();
+      const int64_t end = std::find(from + first, from + rows, false) - from;
+      if (end == first) {
+        multiply_unpacked(ctx, 1, w, a + first * depth_, y + first * columns_);
+        ++first;
+        continue;
+      }
+      const int64_t grain = std::max<int64_t>(1, kGrainFlops / depth_ / kPanel / (end - first));
+      ctx.parallel_for(panels_, grain, [&](int64_t begin_panel, int64_t end_panel) {
+        constexpr int64_t kAtOnce = 4;  // panels that stay in the cache for all rows
+        for (int64_t p = begin_panel; p < end_panel; p += kAtOnce) {
+          ctx.check_cancelled();
+          for (int64_t i = first; i < end; i += isa::kMostNBitsRows)
+            isa_nbits().multiply(w, p, std::min(end_panel, p + kAtOnce), digits + i * w.digit_bytes(),
+                                 parts + i * w.parts(), std::min(isa::kMostNBitsRows, end - i),
+                                 y + i * columns_, columns_, columns_);
+        }
+      });
+      first = end;
+    }
+  }
+
+  /// Columns that are one panel of a product of floats.
+  int64_t float_panel() const {
+    int64_t width = 64;
+    while (width > 8 && (isa_compute().panels(width) > 1 || width * depth_ > kUnpacked)) width /= 2;
+    return width;
+  }
+
+  void multiply_unpacked(const Context& ctx, int64_t rows, const isa::NBitsPanels& w, const float* a,
+                         float* y) const {
+    const int64_t width = float_panel();
+    const WorkerLists<float> unpacked(ctx, isa_compute().packed_size(depth_, width));
+    ctx.parallel_for(ceil_div(columns_, width), 1, [&](uint32_t worker, int64_t begin, int64_t end) {
+      isa::Product p;
+      p.a = a, p.lda = depth_, p.k = depth_;
+      p.b = unpacked.of(worker).data();
+      p.ldc = columns_;
       for (int64_t i = begin; i < end; ++i) {
         ctx.check_cancelled();
-        const int64_t first = i * columns, n = std::min(columns, columns_ - first);
-        isa_nbits().unpack(w.from(first), n, b);
-        isa_nbits().multiply_unpacked(laid, rows, b, n, step, y + first, columns_);
+        const int64_t column = i * width;
+        p.n = std::min(width, columns_ - column);
+        p.c = y + column;
+        const int64_t step = isa_compute().packed_size(1, p.n);
+        isa_nbits().unpack(w, column, step, 0, depth_, unpacked.of(worker).data(), step);
+        isa_compute().product(p, 0, rows, 0, 1);
       }
     });
   }
@@ -138,8 +242,9 @@ class MatMulNBits : public ops::NBitsProduct {
     });
   }
 
-  int64_t blocks_;
-  AlignedList<int8_t> constant_zeros_;
+  isa::NBitsPanels shape_;  // without weights
+  int64_t blocks_, panels_;
+  std::shared_ptr<const Packed> words_, scales_, points_;  // null: not constant
 };
 TENON_KERNEL(MatMulNBits, .domain = "com.microsoft", .op_type = "MatMulNBits",
              .contract = "A: [D..., $K]; B: any; scales: any; zero_points?: any; g_idx?: any; bias?: [$N]")
