@@ -73,6 +73,22 @@ TEST(IslandMemory, WeightsOfFewBitsAreGivenBack) {
   EXPECT_TRUE(session.ok()) << session.status().to_string();
 }
 
+/// The same for weights of bytes.
+TEST(IslandMemory, WeightsOfBytesAreGivenBack) {
+  std::mt19937 random(8);
+  GraphMaker m;
+  const Id x = m.input("x", GraphMaker::type(ir::ElementType::kUInt8, {1, 1024}));
+  for (int i = 0; i < 6; ++i) {
+    std::vector<std::byte> weights(1024 * 1024);
+    for (std::byte& w : weights) w = static_cast<std::byte>(random());
+    const Id b = m.graph.add_constant(
+        "b" + std::to_string(i), *ir::Tensor::make(ir::ElementType::kInt8, {1024, 1024}, std::move(weights)));
+    m.output(m.node("MatMulInteger", {x, b}), "y" + std::to_string(i));
+  }
+  const auto session = try_session(m.bytes(), islands_config(true, {"memory.host_limit=10MiB"}));
+  EXPECT_TRUE(session.ok()) << session.status().to_string();
+}
+
 #if defined(__linux__)
 
 /// Bytes of the process that are in memory.
@@ -114,7 +130,7 @@ TEST(IslandMemory, ASecondSessionSharesTheWeights) {
   EXPECT_EQ(floats(run(*two, inputs)[0]), wanted);
 }
 
-/// Kernels outside of islands share too. Each session keeps its weights as the model has them: they are read from the model's memory.
+/// Kernels outside of islands share too.
 TEST(IslandMemory, ASecondSessionSharesTheWeightsOfBytes) {
   std::mt19937 random(6);
   GraphMaker m;

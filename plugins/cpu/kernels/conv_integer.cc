@@ -6,7 +6,7 @@ namespace {
 class ConvIntegerKernel {
  public:
   explicit ConvIntegerKernel(const NodeView& n)
-      : window_(n), groups_(n.attr_i("group", 1)), weights_(n.input(1), groups_) {}
+      : window_(n), groups_(n.attr_i("group", 1)), weights_(n, 1, groups_) {}
   static Support supports(const NodeView& n) { return Check(n).input(0, kByteTypes).input(1, kByteTypes); }
   using State = ConvIntegerState;
   State prepare(PrepareContext& p) const { return prepare_conv_integer(p, window_, groups_, 1); }

@@ -10,7 +10,7 @@ class MatMulInteger {
   using State = MatMulShape;
 
   static Support supports(const NodeView& n) { return Check(n).inputs(0, kByteTypes); }
-  explicit MatMulInteger(const NodeView& n) : weights_(n.input(1)) {}
+  explicit MatMulInteger(const NodeView& n) : weights_(n, 1) {}
 
   State prepare(PrepareContext& p) const {
     State s = matmul_shape(p, false);

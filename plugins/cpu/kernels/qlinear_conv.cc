@@ -8,7 +8,7 @@ namespace {
 class QLinearConv {
  public:
   explicit QLinearConv(const NodeView& n)
-      : window_(n), groups_(n.attr_i("group", 1)), weights_(n.input(3), groups_) {}
+      : window_(n), groups_(n.attr_i("group", 1)), weights_(n, 3, groups_) {}
   static Support supports(const NodeView& n) {
     return Check(n)
         .input(0, kByteTypes)

@@ -16,7 +16,13 @@ class QLinearMatMul {
   static Support supports(const NodeView& n) {
     return Check(n).input(0, kTypes).input(3, kTypes).output(0, kTypes);
   }
-  explicit QLinearMatMul(const NodeView& n) : weights_(n.input(3)) {}
+  explicit QLinearMatMul(const NodeView& n) {
+    const bool has_bytes =
+        kByteTypes.contains(n.input(0).dtype()) && kByteTypes.contains(n.output(0).dtype());
+    if (!has_bytes || !n.input(3).is_constant()) return;  // else a Run may read the given ones
+    const DimsView b = n.input(3).dims();
+    if (!b.empty() && b[b.size() == 1 ? 0 : b.size() - 2] <= kMostBytes) weights_ = ConstantFactors(n, 3);
+  }
 
   using State = MatMulShape;
   State prepare(PrepareContext& p) const {

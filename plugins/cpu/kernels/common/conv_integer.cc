@@ -52,9 +52,9 @@ void ConvIntegerWeights::pack(TensorView w, const Shape& shape, int8_t* bytes, i
   }
 }
 
-ConvIntegerWeights::ConvIntegerWeights(const ValueView& value, int64_t groups) {
-  if (!value.is_constant()) return;
-  const TensorView w = value.constant();
+ConvIntegerWeights::ConvIntegerWeights(const NodeView& n, int input, int64_t groups) {
+  if (!n.input(input).is_constant()) return;
+  const TensorView w = n.input(input).constant();
   if (!kByteTypes.contains(w.dtype()) || w.rank() < 3 || w.size() == 0 || groups <= 0 ||
       w.dim(0) % groups != 0)
     return;  // refused in prepare
@@ -64,6 +64,7 @@ ConvIntegerWeights::ConvIntegerWeights(const ValueView& value, int64_t groups) {
   pack(w, shape, own_bytes_.data(), own_sums_.data());
   bytes_ = own_bytes_.data();
   sums_ = own_sums_.data();
+  consume_packed(n, input);
 }
 
 ConvInteger::ConvInteger(const Context& ctx, const ConvIntegerState& state, TensorView x, int32_t x_zero,

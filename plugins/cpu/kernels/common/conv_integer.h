@@ -30,8 +30,8 @@ ConvIntegerState prepare_conv_integer(PrepareContext& p, const WindowAttributes&
 class ConvIntegerWeights {
  public:
   ConvIntegerWeights() = default;
-  /// From constants; empty if `w` is none. Call in a kernel's constructor.
-  ConvIntegerWeights(const ValueView& w, int64_t groups);
+  /// From a constant input, which is released; empty if it is none. Call in a kernel's constructor.
+  ConvIntegerWeights(const NodeView& n, int input, int64_t groups);
   bool empty() const { return bytes_ == nullptr; }
 
  private:

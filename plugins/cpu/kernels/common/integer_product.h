@@ -7,6 +7,7 @@
 #include "device.h"
 #include "isa/integer.h"
 #include "kernels/common/checked.h"
+#include "kernels/common/consume.h"
 #include "kernels/common/matmul_shape.h"
 #include "kernels/common/scratch.h"
 #include "packed.h"
@@ -79,12 +80,14 @@ struct PackedFactors {
   }
 };
 
-/// Packed once, when the kernel is made; kernels with the same weights share them. Empty unless the input is a constant of bytes.
+/// Packed once, when the kernel is made; kernels with the same weights share them, and the given ones are released. Empty unless the
+/// input is a constant of bytes.
 class ConstantFactors {
  public:
-  explicit ConstantFactors(const ValueView& input, bool transposed = false) {
-    if (!input.is_constant()) return;
-    const TensorView b = input.constant();
+  ConstantFactors() = default;
+  ConstantFactors(const NodeView& n, int input, bool transposed = false) {
+    if (!n.input(input).is_constant()) return;
+    const TensorView b = n.input(input).constant();
     if (!kByteTypes.contains(b.dtype()) || b.rank() == 0 || b.size() == 0) return;
     factors_.n = b.rank() == 1 ? 1 : b.dims().back();
     factors_.k = b.rank() == 1 ? b.dim(0) : b.dim(b.rank() - 2);
@@ -101,6 +104,7 @@ class ConstantFactors {
       factors_.pack(b.data<uint8_t>(), right_toggle(b.dtype()), i, 0, factors_.n);
     packed_ = shared(std::move(packed));
     place(const_cast<float*>(packed_->data()), words);  // only read from here on
+    consume_packed(n, input);
   }
   const PackedFactors* get() const { return factors_.bytes != nullptr ? &factors_ : nullptr; }
 

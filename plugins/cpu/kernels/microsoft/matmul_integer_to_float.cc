@@ -58,7 +58,7 @@ class MatMulIntegerToFloat {
         .that(!n.has_input(4) || n.input(4).dtype() == n.input(0).dtype(), TENON_REJECT_TYPE,
               "the zero point of A has another type than A");
   }
-  explicit MatMulIntegerToFloat(const NodeView& n) : weights_(n.input(1)) {}
+  explicit MatMulIntegerToFloat(const NodeView& n) : weights_(n, 1) {}
 
   using State = MatMulShape;
   State prepare(PrepareContext& p) const { return matmul_shape(p, false); }
@@ -84,7 +84,7 @@ class DynamicQuantizeMatMul {
   static Support supports(const NodeView& n) {
     return check_right(Check(n).input(0, TypeList<float>()).input(1, kByteTypes), n, 2, 3, 4);
   }
-  explicit DynamicQuantizeMatMul(const NodeView& n) : weights_(n.input(1)) {}
+  explicit DynamicQuantizeMatMul(const NodeView& n) : weights_(n, 1) {}
 
   using State = MatMulShape;
   State prepare(PrepareContext& p) const { return matmul_shape(p, false); }

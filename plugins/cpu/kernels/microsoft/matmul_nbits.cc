@@ -3,6 +3,7 @@
 #include "isa/integer_nbits.h"
 #include "isa/move.h"
 #include "kernels/common/checked.h"
+#include "kernels/common/consume.h"
 #include "kernels/common/convert.h"
 #include "kernels/common/scratch.h"
 #include "packed.h"
@@ -57,7 +58,7 @@ class MatMulNBits : public ops::NBitsProduct {
     words_ = shared(words), scales_ = shared(scales);
     if (points != nullptr) points_ = shared(points);
     for (const int i : {1, 2, 3}) {
-      if (n.has_input(i) && is_only_use(n, i)) n.input(i).consume();
+      if (n.has_input(i)) consume_packed(n, i);
     }
   }
 
@@ -81,12 +82,6 @@ class MatMulNBits : public ops::NBitsProduct {
                                : input == 3 && zeros_ == ZeroPoints::kPacked ? packed_zeros()
                                                                              : blocks_;
     return wrapping_product(columns_, per_column);
-  }
-  static bool is_only_use(const NodeView& n, int input) {
-    for (int i = 0; i < n.input_count(); ++i) {
-      if (i != input && n.has_input(i) && n.input(i).index() == n.input(input).index()) return false;
-    }
-    return true;
   }
   int64_t packed_zeros() const { return (blocks_ * bits_ + 7) / 8; }  // bytes of a column
   int64_t zero_bytes() const { return zeros_ == ZeroPoints::kPacked ? 1 : 4; }

@@ -42,7 +42,7 @@ class QGemm {
       : alpha_(n.attr_f("alpha", 1.0f)),
         a_transposed_(n.attr_i("transA", 0) != 0),
         b_transposed_(n.attr_i("transB", 0) != 0),
-        weights_(n.input(3), b_transposed_) {}
+        weights_(n, 3, b_transposed_) {}
 
   using State = QGemmState;
   State prepare(PrepareContext& p) const {
