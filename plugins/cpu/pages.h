@@ -5,11 +5,11 @@
 
 namespace tenon::cpu {
 
-/// Uninitialised bytes, 64-byte aligned. Large blocks lie in huge pages where the system has them, and go back to the system
+/// Uninitialised bytes, 64-byte aligned. From 64 KiB on they lie in huge pages where the system has them, and go back to the system
 /// when they are freed, so that packing leaves no holes between what stays.
 class Pages {
  public:
-  /// Throws std::bad_alloc.
+  /// Throws std::bad_alloc. Thread-safe.
   explicit Pages(uint64_t bytes);
   ~Pages();
   Pages(const Pages&) = delete;
@@ -17,8 +17,11 @@ class Pages {
   void* data() const { return data_; }
 
  private:
+  enum class Source : uint8_t { kHeap, kMapping, kArena };
+
   void* data_ = nullptr;
-  uint64_t mapped_ = 0;  // bytes of a mapping; 0: data_ is of the heap
+  uint64_t bytes_ = 0;  // of a mapping or of a part of an arena
+  Source source_ = Source::kHeap;
 };
 
 }  // namespace tenon::cpu

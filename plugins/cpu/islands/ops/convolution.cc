@@ -1,5 +1,6 @@
 // Convolutions, channels last. With one channel per group: depthwise. Otherwise a product per group: its rows are pixels, and the
 // factors of a row are the pixels under the kernel.
+#include <atomic>
 #include <mutex>
 
 #include "islands/product.h"
@@ -202,37 +203,72 @@ class Conv : public Operation {
     const int64_t per_tile = matrices * (channels_ + filters_),
                   weight_count = matrices * channels_ * filters_;
     const int64_t room = std::max<int64_t>(kNearElements, weight_count / 2);
-    const int64_t most = std::max(isa_compute().rows, room / per_tile), blocks = (tiles + most - 1) / most,
-                  block = (tiles + blocks - 1) / blocks;
-    const Tensor v = b.temporary({matrices, isa::Winograd::distance(block, channels_)}, Form::kPlain),
-                 m = b.temporary({matrices, isa::Winograd::distance(block, filters_)}, Form::kPlain);
-    const int64_t size = isa_compute().packed_size(channels_, filters_),
-                  panels = isa_compute().panels(filters_);
+    const int64_t most = std::max(isa_compute().rows, room / per_tile), blocks = (tiles + most - 1) / most;
+    const int64_t workers = ep::host().worker_count(nullptr);
+    int64_t v_size = 0, m_size = 0;  // of one matrix, for all lanes
+    for (int64_t n = 1; n <= workers; ++n) {
+      const Lanes lanes = lanes_for(tiles, blocks, n);
+      v_size = std::max(v_size, lanes.count * isa::Winograd::distance(lanes.block, channels_));
+      m_size = std::max(m_size, lanes.count * isa::Winograd::distance(lanes.block, filters_));
+    }
+    const Tensor v = b.temporary({matrices, v_size}, Form::kPlain),
+                 m = b.temporary({matrices, m_size}, Form::kPlain);
     b.add(steps.reads({x, y, v, m}), [=](const Run& run) {
       std::array<Step, isa::kMostSteps> room_for_steps;
       isa::Winograd now = w;
       now.x = run.at(x), now.y = run.at(y), now.chain = steps.at(run, room_for_steps);
-      for (int64_t first = 0; first < tiles; first += block) {
-        run.ctx.check_cancelled();
-        const int64_t count = std::min(block, tiles - first);
-        each_piece(run, count, matrices * w.channels / 8, [&](int64_t begin, int64_t end) {
-          isa_compute().winograd_spread(now, first, begin, end, count, run.at(v));
-        });
-        each_piece(run, matrices, count * w.channels * w.filters / 16, [&](int64_t begin, int64_t end) {
-          for (int64_t i = begin; i < end; ++i) {
-            isa::Product p;
-            p.a = run.at(v) + i * isa::Winograd::distance(count, w.channels), p.lda = p.k = w.channels,
-            p.n = w.filters;
-            p.b = weights->data() + i * size;
-            p.part = kWinogradPart;
-            p.c = run.at(m) + i * isa::Winograd::distance(count, w.filters), p.ldc = w.filters;
-            isa_compute().product(p, 0, count, 0, panels);
-          }
-        });
-        each_piece(run, count, matrices * w.filters / 8, [&](int64_t begin, int64_t end) {
-          isa_compute().winograd_gather(now, first, begin, end, count, run.at(m));
-        });
+      const Lanes lanes = lanes_for(tiles, blocks, std::min<int64_t>(workers, run.ctx.worker_count()));
+      if (lanes.count == 1) {
+        for (int64_t first = 0; first < tiles; first += lanes.block)
+          filter_block(run, now, *weights, first, std::min(lanes.block, tiles - first), run.at(v), run.at(m));
+        return;
       }
+      std::atomic<int64_t> next{0};
+      run.ctx.parallel_for(lanes.count, 1, [&](int64_t begin, int64_t end) {
+        for (int64_t lane = begin; lane < end; ++lane) {
+          float* const own_v = run.at(v) + lane * matrices * isa::Winograd::distance(lanes.block, w.channels);
+          float* const own_m = run.at(m) + lane * matrices * isa::Winograd::distance(lanes.block, w.filters);
+          for (int64_t first; (first = next.fetch_add(lanes.block, std::memory_order_relaxed)) < tiles;)
+            filter_block(run, now, *weights, first, std::min(lanes.block, tiles - first), own_v, own_m);
+        }
+      });
+    });
+  }
+
+  /// Blocks of tiles are filtered by so many workers, each of which does whole blocks: what it has transformed stays in its own cache. A
+  /// single lane divides the work within a block.
+  struct Lanes {
+    int64_t count, block;  // block: tiles
+  };
+  static Lanes lanes_for(int64_t tiles, int64_t blocks, int64_t workers) {
+    constexpr int64_t kFewestTiles = 12, kMostLanes = 32;
+    const int64_t count = std::clamp<int64_t>(tiles / kFewestTiles, 1, std::min(workers, kMostLanes));
+    blocks = (blocks + count - 1) / count * count;
+    return {count, (tiles + blocks - 1) / blocks};
+  }
+
+  /// Tiles [first, first + count), by way of the matrices v and m. Called by a worker, it divides nothing.
+  static void filter_block(const Run& run, const isa::Winograd& w, const Packed& weights, int64_t first,
+                           int64_t count, float* v, float* m) {
+    run.ctx.check_cancelled();
+    const int64_t matrices = isa::Winograd::matrices(w.side),
+                  size = isa_compute().packed_size(w.channels, w.filters),
+                  panels = isa_compute().panels(w.filters);
+    each_piece(run, count, matrices * w.channels / 8, [&](int64_t begin, int64_t end) {
+      isa_compute().winograd_spread(w, first, begin, end, count, v);
+    });
+    each_piece(run, matrices, count * w.channels * w.filters / 16, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        isa::Product p;
+        p.a = v + i * isa::Winograd::distance(count, w.channels), p.lda = p.k = w.channels, p.n = w.filters;
+        p.b = weights.data() + i * size;
+        p.part = kWinogradPart;
+        p.c = m + i * isa::Winograd::distance(count, w.filters), p.ldc = w.filters;
+        isa_compute().product(p, 0, count, 0, panels);
+      }
+    });
+    each_piece(run, count, matrices * w.filters / 8, [&](int64_t begin, int64_t end) {
+      isa_compute().winograd_gather(w, first, begin, end, count, m);
     });
   }
 
