@@ -155,6 +155,32 @@ TEST(IslandMemory, ASecondSessionSharesTheWeightsOfBytes) {
   EXPECT_LT(after - between, (between - before) / 5);
 }
 
+/// Packed weights of less than a huge page share them with those of other sessions, and still go when their session does.
+TEST(IslandMemory, WeightsGoWithTheirSession) {
+  const auto bytes_of = [](uint32_t seed) {
+    std::mt19937 random(seed);
+    GraphMaker m;
+    Id x = m.input("x", GraphMaker::f32({1, 300}));
+    for (int i = 0; i < 60; ++i)
+      x = m.node("Relu", {m.node("MatMul", {x, m.constant("w" + std::to_string(i), {300, 300},
+                                                          noise(random, 300 * 300, 0.05f))})});
+    m.output(x, "y");
+    return m.bytes();
+  };
+  const std::string other_bytes = bytes_of(20), first_bytes = bytes_of(21), second_bytes = bytes_of(22);
+  const auto other = from_kept(other_bytes);  // keeps the provider loaded
+  const int64_t before = resident();
+  auto first = from_kept(first_bytes);
+  const int64_t with_one = resident();
+  const auto second = from_kept(second_bytes);
+  const int64_t with_both = resident();
+  first.reset();
+  const int64_t after = resident();
+  if (kHostSanitizer != TENON_SANITIZER_NONE) return;  // they keep what is freed for a while
+  EXPECT_GT(with_one - before, int64_t{19} << 20);
+  EXPECT_LT(after - before, (with_both - with_one) * 5 / 4);
+}
+
 /// Weights that are nearly the same stay apart.
 TEST(IslandMemory, OtherWeightsAreNotShared) {
   std::mt19937 random(4);

@@ -247,6 +247,38 @@ TEST(Islands, LargeDepthwiseKernelsDoNotDependOnThreads) {
   }
 }
 
+/// Tiles of both sizes, blocks for one worker and for several, and a batch. A session with few threads after one with many has more
+/// room than it needs.
+TEST(Islands, FilteringByTilesDoesNotDependOnThreads) {
+  struct Layer {
+    int64_t images, channels, filters, height, width;
+  };
+  for (const Layer& l : {Layer{1, 32, 32, 56, 56}, Layer{1, 64, 64, 40, 23}, Layer{1, 128, 128, 14, 14},
+                         Layer{2, 16, 20, 100, 11}, Layer{3, 48, 96, 10, 10}}) {
+    std::mt19937 random(11);
+    GraphMaker m;
+    const std::vector<int64_t> shape{l.images, l.channels, l.height, l.width};
+    const Id w =
+        m.constant("w", {l.filters, l.channels, 3, 3}, noise(random, l.filters * l.channels * 9, 0.1f));
+    m.output(m.node("Relu", {m.node("Conv", {m.input("x", GraphMaker::f32({shape.begin(), shape.end()})), w},
+                                    {Attribute::of_ints("pads", {1, 1, 1, 1})})}),
+             "y");
+    const std::string bytes = m.bytes();
+    const ValueRef x = image(random, shape);
+    const std::vector<ValueRef> plain = run(*make_session(bytes, islands_config(false)), {{"x", x}});
+    std::vector<float> first;
+    for (const char* threads : {"1", "2", "3", "7", "2"}) {
+      const auto session =
+          make_session(bytes, islands_config(true, {std::string("threads.count=") + threads}));
+      ASSERT_NE(session, nullptr);
+      const std::vector<ValueRef> y = run(*session, {{"x", x}});
+      expect_close(y, plain, 1e-4f, std::to_string(l.channels) + " channels, " + threads + " threads");
+      if (first.empty()) first = floats(y[0]);
+      EXPECT_EQ(floats(y[0]), first) << l.channels << " channels, " << threads << " threads";
+    }
+  }
+}
+
 /// Kernels as large as the strides run in islands, and others do not.
 TEST(Islands, TransposedConvolutionsGiveWhatKernelsGive) {
   struct Case {
