@@ -155,6 +155,8 @@ OP_CASES_LOWERED_IN(
          {.a = {2, 40}, .n = 18, .zeros = Zeros::kPacked, .has_bias = true, .left = Left::kSpecial}),
      row("special_values_eight_bits",
          {.a = {7, 300}, .n = 17, .block = 64, .bits = 8, .left = Left::kSpecial}),
+     row("many_rows_very_deep", {.a = {9, 9001}, .n = 36, .block = 128, .zeros = Zeros::kPacked}),
+     row("special_values_very_deep", {.a = {3, 9001}, .n = 36, .block = 512, .left = Left::kSpecial}),
      row("bytes", {.a = {1, 90}, .n = 37, .block = 32, .left = Left::kBytes, .accuracy_level = 4}),
      row("bytes_zero_points", {.a = {6, 90},
                                .n = 18,

@@ -204,8 +204,9 @@ class MatMulNBits : public ops::NBitsProduct {
 
   /// Columns that are one panel of a product of floats.
   int64_t float_panel() const {
+    const int64_t least = std::max<int64_t>(8, isa_compute().packed_size(1, 1));
     int64_t width = 64;
-    while (width > 8 && (isa_compute().panels(width) > 1 || width * depth_ > kUnpacked)) width /= 2;
+    while (width > least && (isa_compute().panels(width) > 1 || width * depth_ > kUnpacked)) width /= 2;
     return width;
   }
 
