@@ -442,7 +442,7 @@ void unpack(const NBitsPanels& w, int64_t column, int64_t count, int64_t first, 
   });
 }
 
-constexpr int64_t kAlways = int64_t{1} << 40;
+[[maybe_unused]] constexpr int64_t kAlways = int64_t{1} << 40;
 
 int64_t most_rows([[maybe_unused]] int64_t bits, [[maybe_unused]] int64_t digits) {
 #if defined(__AVX512VNNI__)
