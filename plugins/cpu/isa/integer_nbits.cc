@@ -222,7 +222,7 @@ TENON_INLINED static inline void each_sum(const int8_t* digits, int64_t step, in
   for (int64_t r = 0; r < kRows; ++r) {
 #pragma GCC unroll 3
     for (int64_t d = 0; d < kDigits; ++d)
-      f(sums[r][d], all_of(load<int32_t>(digits + r * step + d * kNBitsGroup + quad * 4)));
+      f(sums[r][d], all_of(load<int32_t>(digits + r * step + d * kNBitsGroup + int64_t{4} * quad)));
   }
 }
 
