@@ -1,4 +1,7 @@
 #include "tenon/ep/device/ops/matmul_nbits.hpp"
+
+#include <optional>
+
 #include "isa/compute.h"
 #include "isa/integer_nbits.h"
 #include "isa/move.h"
@@ -159,32 +162,45 @@ class MatMulNBits : public ops::NBitsProduct {
     return out;
   }
 
+  /// Memory for kRowsAtOnce rows, which all rows of a Run use one after the other.
+  struct Scratch {
+    int8_t* digits = nullptr;
+    isa::NBitsPart* parts = nullptr;
+    std::optional<WorkerLists<float>> unpacked;  // once it is needed
+  };
+
   void multiply(const Context& ctx, int64_t rows, const isa::NBitsPanels& w, const float* a, float* y) const {
     const bool digits = rows <= isa_nbits().most_rows(bits_, w.digits);
-    for (int64_t first = 0; first < rows; first += kRowsAtOnce) {
-      const int64_t count = std::min(kRowsAtOnce, rows - first);
+    const int64_t most = std::min(rows, kRowsAtOnce);
+    Scratch scratch;
+    if (digits) {
+      scratch.digits = ctx.scratch<int8_t>(most * w.digit_bytes());
+      scratch.parts = ctx.scratch<isa::NBitsPart>(most * w.parts());
+    }
+    for (int64_t first = 0; first < rows; first += most) {
+      const int64_t count = std::min(most, rows - first);
       (this->*(digits ? &MatMulNBits::multiply_digits : &MatMulNBits::multiply_unpacked))(
-          ctx, count, w, a + first * depth_, y + first * columns_);
+          ctx, count, w, a + first * depth_, y + first * columns_, scratch);
     }
   }
 
-  void multiply_digits(const Context& ctx, int64_t rows, const isa::NBitsPanels& w, const float* a,
-                       float* y) const {
-    auto* const digits = ctx.scratch<int8_t>(rows * w.digit_bytes());
-    auto* const parts = ctx.scratch<isa::NBitsPart>(rows * w.parts());
+  void multiply_digits(const Context& ctx, int64_t rows, const isa::NBitsPanels& w, const float* a, float* y,
+                       Scratch& scratch) const {
+    int8_t* const digits = scratch.digits;
+    isa::NBitsPart* const parts = scratch.parts;
     std::array<bool, kRowsAtOnce> finite{};
     ctx.parallel_for(rows, std::max<int64_t>(1, kGrainCheap / depth_), [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i)
         finite[static_cast<size_t>(i)] =
             isa_nbits().lay_out(w, a + i * depth_, digits + i * w.digit_bytes(), parts + i * w.parts());
     });
-    // Rows that follow each other and have digits run together.
-    for (int64_t first = 0; first < rows;) {
-      const auto* const from = finite.data();
-      const int64_t end = std::find(from + first, from + rows, false) - from;
-      if (end == first) {
-        multiply_unpacked(ctx, 1, w, a + first * depth_, y + first * columns_);
-        ++first;
+    // Rows that follow each other and have digits, or have none, run together.
+    for (int64_t first = 0, end = 0; first < rows; first = end) {
+      const bool* const from = finite.data();
+      const bool has_digits = from[first];
+      end = std::find(from + first, from + rows, !has_digits) - from;
+      if (!has_digits) {
+        multiply_unpacked(ctx, end - first, w, a + first * depth_, y + first * columns_, scratch);
         continue;
       }
       const int64_t grain = std::max<int64_t>(1, kGrainFlops / depth_ / kPanel / (end - first));
@@ -198,7 +214,6 @@ class MatMulNBits : public ops::NBitsProduct {
                                  y + i * columns_, columns_, columns_);
         }
       });
-      first = end;
     }
   }
 
@@ -211,9 +226,10 @@ class MatMulNBits : public ops::NBitsProduct {
   }
 
   void multiply_unpacked(const Context& ctx, int64_t rows, const isa::NBitsPanels& w, const float* a,
-                         float* y) const {
+                         float* y, Scratch& scratch) const {
     const int64_t width = float_panel();
-    const WorkerLists<float> unpacked(ctx, isa_compute().packed_size(depth_, width));
+    if (!scratch.unpacked) scratch.unpacked.emplace(ctx, isa_compute().packed_size(depth_, width));
+    const WorkerLists<float>& unpacked = *scratch.unpacked;
     ctx.parallel_for(ceil_div(columns_, width), 1, [&](uint32_t worker, int64_t begin, int64_t end) {
       isa::Product p;
       p.a = a, p.lda = depth_, p.k = depth_;
