@@ -433,7 +433,7 @@ std::vector<OpCase> transpositions() {
       {"f32", [&](const Dims& dims, const std::vector<int64_t>& x) { return f32(dims, wide(x)); }},
       {"i64", [](const Dims& dims, const std::vector<int64_t>& x) { return i64(dims, x); }}};
   for (const auto& [type, make] : types) {
-    for (const int64_t rows : {3, 17, 100})
+    for (const int64_t rows : {2, 3, 4, 17, 100})
       for (const int64_t columns : {16, 65})
         out.push_back(
             transposition(std::string(type) + "_" + std::to_string(rows) + "_" + std::to_string(columns),

@@ -59,6 +59,41 @@ inline void transpose_tile(const T* in, int64_t in_stride, T* out, int64_t out_s
   for (int i = 0; i < n; ++i) __builtin_memcpy(out + i * out_stride, &at[i], sizeof(V));
 }
 
+/// Register kPart of a0 b0 c0 a1 b1 c1 ...: first those of a and b, between which those of c are put.
+template <int kPart, class V, int... kAt>
+inline V three(V a, V b, V c, std::integer_sequence<int, kAt...>) {
+  constexpr int n = sizeof...(kAt), kFirst = kPart * n;
+  const V pairs = __builtin_shufflevector(a, b, ((kFirst + kAt) % 3 % 2 * n + (kFirst + kAt) / 3)...);
+  return __builtin_shufflevector(pairs, c, ((kFirst + kAt) % 3 == 2 ? n + (kFirst + kAt) / 3 : kAt)...);
+}
+
+/// Columns without gaps in the result, as images of few channels have: registers of columns are interleaved. Returns the number of rows
+/// that are done.
+template <int kColumns, class V, class T>
+int64_t interleave(const T* in, int64_t in_stride, T* out, int64_t rows) {
+  constexpr int n = static_cast<int>(sizeof(V) / sizeof(T));
+  int64_t r = 0;
+  for (; r + n <= rows; r += n, out += kColumns * n) {
+    V at[kColumns], to[kColumns];
+#pragma GCC unroll 4
+    for (int c = 0; c < kColumns; ++c) __builtin_memcpy(&at[c], in + c * in_stride + r, sizeof(V));
+    if constexpr (kColumns == 2) {
+      to[0] = low<n>(at[0], at[1]), to[1] = high<n>(at[0], at[1]);
+    } else if constexpr (kColumns == 3) {
+      constexpr std::make_integer_sequence<int, n> kAll;
+      to[0] = three<0>(at[0], at[1], at[2], kAll), to[1] = three<1>(at[0], at[1], at[2], kAll);
+      to[2] = three<2>(at[0], at[1], at[2], kAll);
+    } else {
+      const V a = low<n>(at[0], at[2]), b = high<n>(at[0], at[2]), c = low<n>(at[1], at[3]),
+              d = high<n>(at[1], at[3]);
+      to[0] = low<n>(a, c), to[1] = high<n>(a, c), to[2] = low<n>(b, d), to[3] = high<n>(b, d);
+    }
+#pragma GCC unroll 4
+    for (int c = 0; c < kColumns; ++c) __builtin_memcpy(out + c * n, &to[c], sizeof(V));
+  }
+  return r;
+}
+
 /// Tiles at the end overlap those before them.
 template <class V, class T>
 void transpose(const void* from, int64_t in_stride, void* to, int64_t out_stride, int64_t rows,
@@ -67,7 +102,13 @@ void transpose(const void* from, int64_t in_stride, void* to, int64_t out_stride
   const T* in = static_cast<const T*>(from);
   T* out = static_cast<T*>(to);
   if (rows < n || columns < n) {
-    for (int64_t r = 0; r < rows; ++r)
+    int64_t done = 0;
+    if (out_stride == columns) {
+      if (columns == 2) done = interleave<2, V>(in, in_stride, out, rows);
+      if (columns == 3) done = interleave<3, V>(in, in_stride, out, rows);
+      if (columns == 4) done = interleave<4, V>(in, in_stride, out, rows);
+    }
+    for (int64_t r = done; r < rows; ++r)
       for (int64_t c = 0; c < columns; ++c) out[r * out_stride + c] = in[c * in_stride + r];
     return;
   }
