@@ -244,29 +244,45 @@ void depthwise(const Depthwise& d, int64_t begin, int64_t end) {
 }
 
 // The first operand stays where they compare unordered, so a NaN that comes first wins.
-inline Floats larger(Floats a, Floats b) { return a < b ? b : a; }
+inline Floats larger(Floats a, Floats b) {
+#if defined(__AVX512F__)
+  return _mm512_max_ps(b, a);
+#elif defined(__AVX2__)
+  return _mm256_max_ps(b, a);
+#else
+  return a < b ? b : a;
+#endif
+}
 inline float larger(float a, float b) { return a < b ? b : a; }
 
 template <class T>
 void pool_pixel(const Pool& p, const float* image, const Taps& rows, const Taps& columns, float scale,
                 float* y, int64_t c) {
   // A window entirely inside the padding has no element: its maximum is minus infinity, its mean 0.
-  T out = p.kind == Pool::Kind::kMax ? T{} - __builtin_inff() : T{};
-  bool first = true;
-  for (int64_t i = rows.first; i < rows.last; ++i) {
-    // The window's own first element may be before the image, which may be null where it has none.
-    const int64_t at = ((rows.start + i * p.dilation[0]) * p.width + columns.start) * p.ldx + c;
-    for (int64_t j = columns.first; j < columns.last; ++j) {
-      const T value = load_as<T>(image + (at + j * p.dilation[1] * p.ldx));
-      if (p.kind == Pool::Kind::kMax) {
-        out = first ? value : larger(out, value);
-      } else {
-        out += value;
-      }
-      first = false;
+  if (rows.first == rows.last || columns.first == columns.last)
+    return store(y + c, p.kind == Pool::Kind::kMax ? T{} - __builtin_inff() : T{});
+  // The window's own first element may be before the image, but not that of its part inside.
+  const float* const corner =
+      image +
+      ((rows.start + rows.first * p.dilation[0]) * p.width + columns.start + columns.first * p.dilation[1]) *
+          p.ldx +
+      c;
+  const auto each = [&](auto take) TENON_INLINED {
+    const float* line = corner;
+    for (int64_t i = rows.first; i < rows.last; ++i, line += p.dilation[0] * p.width * p.ldx) {
+      const float* x = line;
+      for (int64_t j = columns.first; j < columns.last; ++j, x += p.dilation[1] * p.ldx) take(load_as<T>(x));
     }
+  };
+  if (p.kind == Pool::Kind::kMax) {
+    T out = load_as<T>(corner);
+    each([&](T value) TENON_INLINED { out = larger(out, value); });
+    store(y + c, out);
+  } else {
+    T sum{};
+    each([&](T value) TENON_INLINED { sum += value; });
+    store(y + c, scale == 0.0f ? sum : sum / scale);
   }
-  store(y + c, p.kind == Pool::Kind::kMax || scale == 0.0f ? out : out / scale);
 }
 
 void pool(const Pool& p, int64_t begin, int64_t end) {
