@@ -13,6 +13,30 @@ constexpr int64_t kSharers = 4;
 /// A tile fetches some lines before each group of so many rows of b.
 constexpr int64_t kFetchRows = 8;
 
+/// What the last register of a tile has to do: all its columns exist; or a part, which masks select; or at most half of them, so that half
+/// a register does, which costs half where a whole one goes through narrower units twice.
+enum class Last : uint8_t { kWhole, kPart, kHalf };
+
+#if defined(__AVX512F__)
+constexpr bool kMasks = true;
+typedef float Half __attribute__((vector_size(TENON_ISA_BYTES / 2)));
+using Mask = __mmask16;
+inline Mask mask_of(int64_t count) { return static_cast<Mask>((1u << count) - 1u); }
+inline Floats load_masked(const float* from, Mask mask) { return _mm512_maskz_loadu_ps(mask, from); }
+inline void store_masked(float* to, Floats value, Mask mask) { _mm512_mask_storeu_ps(to, mask, value); }
+/// Half a register, so that fewer accesses cross a line of the cache.
+inline Floats load_half(const float* from, Mask mask) {
+  return _mm512_zextps256_ps512(_mm256_maskz_loadu_ps(static_cast<__mmask8>(mask), from));
+}
+inline void store_half(float* to, Floats value, Mask mask) {
+  _mm256_mask_storeu_ps(to, static_cast<__mmask8>(mask), _mm512_castps512_ps256(value));
+}
+inline Half half_of(Floats value) { return _mm512_castps512_ps256(value); }
+inline Floats whole_of(Half value) { return _mm512_zextps256_ps512(value); }
+#else
+constexpr bool kMasks = false;
+#endif
+
 /// Rows of one panel, over taps [tap_begin, tap_end) and `k` columns of a each: `tiles` tiles of equal height.
 struct Strip {
   const float* a;
@@ -26,6 +50,7 @@ struct Strip {
   float* c;
   int64_t ldc;
   int64_t columns;        // of c that exist; the others of the panel are padding
+  int64_t last_columns;   // those of them in the last register
   const float* residual;  // added to the sums before they are clamped; or NULL
   int64_t residual_ld;
   bool clamps;
@@ -39,11 +64,16 @@ struct Strip {
 };
 
 /// The sums of one tile, from and to c with distance ldc. Meanwhile it fetches the tile's share of what follows, from `fetch` on.
-template <int kTileRows, int kTileVectors, bool kPlaces>
+template <int kTileRows, int kTileVectors, bool kPlaces, Last kLast>
 inline void multiply_tile(const Strip& t, const float* a, const int32_t* places, const float* residual,
                           float* c, int64_t ldc, const float* fetch) {
+  static_assert(kMasks || kLast == Last::kWhole);
+  constexpr int kLastVector = kTileVectors - 1, kWholeVectors = kTileVectors - (kLast == Last::kHalf);
   Floats sums[kTileRows][kTileVectors];
   each_sum(sums, [](int, int, Floats& sum) TENON_INLINED { sum = Floats{}; });
+#if defined(__AVX512F__)
+  Half halves[kTileRows] = {};
+#endif
   const float* b = t.b;
   for (int64_t tap = t.tap_begin; tap < t.tap_end; ++tap) {
     const float* rows[kTileRows];
@@ -70,33 +100,60 @@ inline void multiply_tile(const Strip& t, const float* a, const int32_t* places,
 #pragma GCC unroll 1  // compilers interleave the rows of an unrolled loop until they run out of registers
       for (; i < end; ++i) {
         Floats weights[kTileVectors];
-        each_of<kTileVectors>([&](auto v) TENON_INLINED { weights[v] = load(b + v * kLanes); });
+        each_of<kWholeVectors>([&](auto v) TENON_INLINED { weights[v] = load(b + v * kLanes); });
+#if defined(__AVX512F__)
+        Half half_weights{};
+        if constexpr (kLast == Last::kHalf)
+          __builtin_memcpy(&half_weights, b + kLastVector * kLanes, sizeof half_weights);
+#endif
         b += kTileVectors * kLanes;
         each_of<kTileRows>([&](auto r) TENON_INLINED {
           const Floats factor = all_of(rows[r][i]);
-          each_of<kTileVectors>([&](auto v) TENON_INLINED { sums[r][v] += factor * weights[v]; });
+          each_of<kWholeVectors>([&](auto v) TENON_INLINED { sums[r][v] += factor * weights[v]; });
+#if defined(__AVX512F__)
+          if constexpr (kLast == Last::kHalf) halves[r] += half_of(factor) * half_weights;
+#endif
         });
       }
     }
   }
+  const auto read = [&](const float* from, int v) TENON_INLINED {
+#if defined(__AVX512F__)
+    if (kLast == Last::kHalf && v == kLastVector) return load_half(from, mask_of(t.last_columns));
+    if (kLast == Last::kPart && v == kLastVector) return load_masked(from, mask_of(t.last_columns));
+#endif
+    return load(from);
+  };
+#if defined(__AVX512F__)
+  if constexpr (kLast == Last::kHalf)
+    each_of<kTileRows>([&](auto r) TENON_INLINED { sums[r][kLastVector] = whole_of(halves[r]); });
+#endif
   // Parts are summed by themselves before they are added: so the error grows with the length of a part, not with all of k.
   if (t.adds || t.bias != nullptr) {
     const float* const from = t.adds ? c : t.bias;
     const int64_t ld = t.adds ? ldc : 0;
-    each_sum(sums, [&](int r, int v, Floats& sum) TENON_INLINED { sum += load(from + r * ld + v * kLanes); });
+    each_sum(sums,
+             [&](int r, int v, Floats& sum) TENON_INLINED { sum += read(from + r * ld + v * kLanes, v); });
   }
   if (residual != nullptr) {
     each_sum(sums, [&](int r, int v, Floats& sum)
-                       TENON_INLINED { sum += load(residual + r * t.residual_ld + v * kLanes); });
+                       TENON_INLINED { sum += read(residual + r * t.residual_ld + v * kLanes, v); });
   }
   if (t.clamps) {
     const Floats low = all_of(t.low), high = all_of(t.high);
     each_sum(sums, [&](int, int, Floats& sum) TENON_INLINED { sum = clamp(sum, low, high); });
   }
-  each_sum(sums, [&](int r, int v, Floats& sum) TENON_INLINED { store(c + r * ldc + v * kLanes, sum); });
+  each_sum(sums, [&](int r, int v, Floats& sum) TENON_INLINED {
+    float* const to = c + r * ldc + v * kLanes;
+#if defined(__AVX512F__)
+    if (kLast == Last::kHalf && v == kLastVector) return store_half(to, sum, mask_of(t.last_columns));
+    if (kLast == Last::kPart && v == kLastVector) return store_masked(to, sum, mask_of(t.last_columns));
+#endif
+    store(to, sum);
+  });
 }
 
-/// The same for a tile whose last columns do not exist.
+/// The same for a tile whose last columns do not exist, without masks.
 template <int kTileRows, int kTileVectors, bool kPlaces>
 __attribute__((noinline)) void multiply_edge(const Strip& t, const float* a, const int32_t* places, float* c,
                                              const float* fetch) {
@@ -107,12 +164,12 @@ __attribute__((noinline)) void multiply_edge(const Strip& t, const float* a, con
       for (int64_t j = 0; j < kWidth; ++j) edge[r * kWidth + j] = j < t.columns ? c[r * t.ldc + j] : 0.0f;
     }
   }
-  multiply_tile<kTileRows, kTileVectors, kPlaces>(t, a, places, nullptr, edge, kWidth, fetch);
+  multiply_tile<kTileRows, kTileVectors, kPlaces, Last::kWhole>(t, a, places, nullptr, edge, kWidth, fetch);
   for (int64_t r = 0; r < kTileRows; ++r)
     __builtin_memcpy(c + r * t.ldc, edge + r * kWidth, static_cast<uint64_t>(t.columns) * 4);
 }
 
-template <int kTileRows, int kTileVectors, bool kPlaces>
+template <int kTileRows, int kTileVectors, bool kPlaces, Last kLast>
 void multiply(const Strip& t) {
   const float *a = t.a, *residual = t.residual;
   const int32_t* places = t.places;
@@ -121,8 +178,8 @@ void multiply(const Strip& t) {
     const int64_t share = t.first_tile + tile;
     const float* fetch = t.b;  // is near already
     if (t.next != nullptr && share < t.sharers) fetch = t.next + share * t.share;
-    if (t.columns == kTileVectors * kLanes) {
-      multiply_tile<kTileRows, kTileVectors, kPlaces>(t, a, places, residual, c, t.ldc, fetch);
+    if (kMasks || t.last_columns == kLanes) {
+      multiply_tile<kTileRows, kTileVectors, kPlaces, kLast>(t, a, places, residual, c, t.ldc, fetch);
     } else {
       multiply_edge<kTileRows, kTileVectors, kPlaces>(t, a, places, c, fetch);
     }
@@ -138,45 +195,58 @@ void multiply(const Strip& t) {
 
 using Multiply = void (*)(const Strip&);
 
+template <int kTileRows, int kTileVectors, bool kPlaces>
+Multiply pick(Last last) {
+#if defined(__AVX512F__)
+  if (last == Last::kPart) return multiply<kTileRows, kTileVectors, kPlaces, Last::kPart>;
+  if (last == Last::kHalf) return multiply<kTileRows, kTileVectors, kPlaces, Last::kHalf>;
+#endif
+  static_cast<void>(last);
+  return multiply<kTileRows, kTileVectors, kPlaces, Last::kWhole>;
+}
 template <int kTileRows, int kTileVectors>
-Multiply pick(bool places) {
-  return places ? multiply<kTileRows, kTileVectors, true> : multiply<kTileRows, kTileVectors, false>;
+Multiply pick(bool places, Last last) {
+  return places ? pick<kTileRows, kTileVectors, true>(last) : pick<kTileRows, kTileVectors, false>(last);
 }
 template <int kTileVectors>
-Multiply pick(int64_t rows, bool places) {
+Multiply pick(int64_t rows, bool places, Last last) {
   switch (rows) {
     case 1:
-      return pick<1, kTileVectors>(places);
+      return pick<1, kTileVectors>(places, last);
     case 2:
-      return pick<2, kTileVectors>(places);
+      return pick<2, kTileVectors>(places, last);
     case 3:
-      return pick<3, kTileVectors>(places);
+      return pick<3, kTileVectors>(places, last);
 #if defined(__AVX2__)
     case 4:
-      return pick<4, kTileVectors>(places);
+      return pick<4, kTileVectors>(places, last);
     case 5:
-      return pick<5, kTileVectors>(places);
+      return pick<5, kTileVectors>(places, last);
     default:
-      return pick<6, kTileVectors>(places);
+      return pick<6, kTileVectors>(places, last);
 #else
     default:
-      return pick<4, kTileVectors>(places);
+      return pick<4, kTileVectors>(places, last);
 #endif
   }
 }
-Multiply pick(int64_t rows, int64_t vectors, bool places) {
+Multiply pick(int64_t rows, int64_t vectors, bool places, Last last) {
   switch (vectors) {
     case 1:
-      return pick<1>(rows, places);
+      return pick<1>(rows, places, last);
 #if defined(__AVX512F__)
     case 3:
-      return pick<3>(rows, places);
+      return pick<3>(rows, places, last);
     case 4:
-      return pick<4>(rows, places);
+      return pick<4>(rows, places, last);
 #endif
     default:
-      return pick<2>(rows, places);
+      return pick<2>(rows, places, last);
   }
+}
+Last last_of(int64_t columns) {
+  if (!kMasks || columns == kLanes) return Last::kWhole;
+  return columns > kLanes / 2 ? Last::kPart : Last::kHalf;
 }
 
 /// One pass over rows: taps and columns of a that are summed before the next part of b.
@@ -216,7 +286,7 @@ Ending ending_of(const Product& p) {
   };
   const bool adds_rows = p.chain.count > 0 && p.chain.steps->kind == Step::Kind::kAdd &&
                          !p.chain.steps->scalar && p.chain.steps->group == 1;
-  if (adds_rows && p.n % kLanes == 0) out.residual = take(Step::Kind::kAdd);
+  if (adds_rows && (kMasks || p.n % kLanes == 0)) out.residual = take(Step::Kind::kAdd);
   out.clamp = take(Step::Kind::kClamp);
   return out;
 }
@@ -249,7 +319,7 @@ void multiply_rows(const Product& p, const Ending& ending, const Part& part, int
   t.bias = part.first && p.bias != nullptr ? p.bias + column : nullptr;
   t.adds = !part.first;
   t.c = p.c + begin * p.ldc + column, t.ldc = p.ldc;
-  t.columns = columns;
+  t.columns = columns, t.last_columns = columns - (vectors - 1) * kLanes;
   t.tiles = tiles.count, t.first_tile = tiles.first;
   t.next = next;
   t.sharers = least(tiles.all, kSharers);
@@ -263,7 +333,7 @@ void multiply_rows(const Product& p, const Ending& ending, const Part& part, int
       t.residual_ld = ending.residual->ld;
     }
   }
-  pick(tiles.height, vectors, p.places != nullptr)(t);
+  pick(tiles.height, vectors, p.places != nullptr, last_of(t.last_columns))(t);
 }
 
 /// One row of kRowPanels panels, all of kVectors registers, and one part: the sums of one panel are so few that each waits for the one
