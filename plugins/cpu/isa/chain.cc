@@ -81,6 +81,7 @@ Compute make_compute() {
   Compute out{};
   fill_panels(out);
   fill_dots(out);
+  fill_groups(out);
   fill_windows(out);
   fill_winograd(out);
   fill_chain(out);

@@ -145,6 +145,14 @@ struct Compute {
   /// Rows [begin, end) of a product with at most kMostDots columns. b is not packed: column after column, taps * k elements each.
   void (*dots)(const Product& p, int64_t begin, int64_t end);
 
+  /// Whether groups() takes `groups` products with k and n columns each.
+  bool (*fills_registers)(int64_t groups, int64_t k, int64_t n);
+  /// Weights [groups * n, n, taps] for groups(); as many elements.
+  void (*pack_groups)(const float* weights, int64_t groups, int64_t n, int64_t taps, float* out);
+  /// Rows [begin, end) of the products of all groups at once: p.k and p.n count the factors of a group, and the columns of all. Each element
+  /// has the same value however the rows are split.
+  void (*groups)(const Product& p, int64_t begin, int64_t end);
+
   /// Lines [begin, end) of the output, counted over all images.
   void (*depthwise)(const Depthwise& d, int64_t begin, int64_t end);
   void (*pool)(const Pool& p, int64_t begin, int64_t end);

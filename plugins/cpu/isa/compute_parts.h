@@ -65,6 +65,7 @@ void apply(const Chain& chain, float* y, int64_t ld, int64_t row, int64_t rows, 
 
 void fill_panels(Compute& compute);
 void fill_dots(Compute& compute);
+void fill_groups(Compute& compute);
 void fill_windows(Compute& compute);
 void fill_winograd(Compute& compute);
 void fill_chain(Compute& compute);

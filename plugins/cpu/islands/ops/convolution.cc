@@ -51,7 +51,8 @@ class Conv : public Operation {
     dots_ = groups_ == 1 && filters_ <= isa::kMostDots;
     depthwise_ = !dots_ && channels_ == 1 && filters_ == groups_ && w.rank() <= 4;
     const int64_t each = filters_ / groups_;
-    bias_ = depthwise_ ? padded(bias, filters_, filters_) : padded_per_group(bias, each);
+    narrow_ = !dots_ && isa_compute().fills_registers(groups_, channels_, each);
+    bias_ = depthwise_ || narrow_ ? padded(bias, filters_, filters_) : padded_per_group(bias, each);
     if (tiles_ != Tiles::kNone) given_ = given;
     if (tiles_ == Tiles::kOpen) {
       forms_ = std::make_unique<Forms>();
@@ -61,6 +62,10 @@ class Conv : public Operation {
       weights_ = taps_first(given, 1, filters_, taps_);
     } else if (dots_) {
       weights_ = taps_first(given, filters_, channels_, taps_);
+    } else if (narrow_) {
+      auto packed = std::make_shared<Packed>(w.size());
+      isa_compute().pack_groups(given, groups_, each, taps_, packed->data());
+      weights_ = shared(std::move(packed));
     } else {
       weights_ = product_form(given, program.scratch(each * taps_ * channels_));
     }
@@ -74,6 +79,7 @@ class Conv : public Operation {
     const Window window = Window::of(window_, b.dims(node.inputs[0]), b.dims(node.inputs[1]));
     const Tensor x = b.tensor(node.inputs[0], Form::kLast);
     if (depthwise_) return build_depthwise(b, node, window, x);
+    if (narrow_) return build_narrow(b, node, window, x);
     if (tiles_ == Tiles::kOpen ? pays(window) : tiles_ == Tiles::kFixed)
       return build_winograd(b, node, window, x,
                             forms_ == nullptr ? weights_ : forms_->tiles([&] { return winograd_form(); }));
@@ -297,6 +303,29 @@ class Conv : public Operation {
     });
   }
 
+  void build_narrow(Builder& b, const Node& node, const Window& w, const Tensor& x) const {
+    const Steps steps = b.follow(node.outputs[0], Form::kLast);
+    const Tensor y = b.create(steps.value, Form::kLast);
+    const auto places = places_of(b, w, x.dims[0]);
+    isa::Product p;
+    p.lda = x.ld, p.ldc = y.ld;
+    p.taps = taps_, p.k = channels_, p.n = filters_;
+    p.b = weights_->data();
+    p.bias = bias_ == nullptr ? nullptr : bias_->data();
+    constexpr int64_t kRows = 16;  // pixels in a piece, so that tiles are whole
+    const int64_t rows = x.dims[0] * w.positions(), cost = kRows * taps_ * channels_ * filters_ / 8;
+    b.add(steps.reads({x, y}), [=](const Run& run) {
+      std::array<Step, isa::kMostSteps> room;
+      isa::Product now = p;
+      now.places = places == nullptr ? nullptr : places->data();
+      now.a = run.at(x), now.c = run.at(y), now.chain = steps.at(run, room);
+      run.ctx.check_cancelled();
+      each_piece(run, (rows + kRows - 1) / kRows, cost, [&](int64_t begin, int64_t end) {
+        isa_compute().groups(now, begin * kRows, std::min(rows, end * kRows));
+      });
+    });
+  }
+
   void build_product(Builder& b, const Node& node, const Window& w, const Tensor& x,
                      std::shared_ptr<const Packed> weights) const {
     Factors f;
@@ -335,7 +364,11 @@ class Conv : public Operation {
           float* to = run.at(y) + line * width * channels;
           std::fill_n(to, before * channels, 0.0f);
           to += before * channels;
-          for (int64_t i = 0; i < inside; ++i) std::copy_n(from + i * x.ld, channels, to + i * channels);
+          if (x.ld == channels) {
+            std::copy_n(from, inside * channels, to);
+          } else {
+            for (int64_t i = 0; i < inside; ++i) std::copy_n(from + i * x.ld, channels, to + i * channels);
+          }
           std::fill_n(to + inside * channels, (width - before - inside) * channels, 0.0f);
         }
       });
@@ -349,6 +382,7 @@ class Conv : public Operation {
   int64_t side_ = 4;  // before tiles_, which sets it
   Tiles tiles_;
   bool depthwise_ = false;
+  bool narrow_ = false;           // groups of so few channels that isa::Compute::groups is faster than panels
   bool dots_ = false;             // so few filters that isa::Compute::dots is faster than a panel
   const float* given_ = nullptr;  // the weights as the model has them
   std::shared_ptr<const Packed> weights_, bias_;
