@@ -73,6 +73,11 @@ class Builder {
   Steps follow_elementwise(uint32_t value, Form form);
   /// Takes in the nodes that add other bytes to those of `value`, which a task makes in `form`, if nothing else reads it.
   std::optional<ByteSum> follow_sum(uint32_t value, Form form);
+  /// The node that reads `value` where no other does, and which is not built yet; or kNone.
+  uint32_t only_consumer(uint32_t value) const;
+  const Node& node(uint32_t number) const { return program_.nodes()[number]; }
+  /// The tasks of the node that is being built do the work of this one, too. Returns its first output.
+  uint32_t take_in(uint32_t node);
   /// One step of an elementwise task: a function of `value`, which has `form`, and `other`; or none if there is no simple one.
   std::optional<Step> step_with(const Step& step, const Dims& result, Form form, uint32_t other,
                                 Tensor* operand);
@@ -88,8 +93,6 @@ class Builder {
   bool is_computed(uint32_t value) const;
   bool is_dequantised(uint32_t value) const;
   bool dequantise(uint32_t value);
-  uint32_t take_in(uint32_t node);
-  uint32_t only_consumer(uint32_t value) const;
   Steps follow(uint32_t value, Form form, bool elementwise);
   void finish();
 

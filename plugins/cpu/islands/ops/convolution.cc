@@ -3,7 +3,7 @@
 #include <atomic>
 #include <mutex>
 
-#include "islands/product.h"
+#include "islands/bands.h"
 #include "islands/window.h"
 
 namespace tenon::cpu::islands {
@@ -280,9 +280,12 @@ class Conv : public Operation {
 
   void build_depthwise(Builder& b, const Node& node, const Window& w, const Tensor& x) const {
     const Steps steps = b.follow(node.outputs[0], Form::kLast);
-    const Tensor y = b.create(steps.value, Form::kLast);
+    add_depthwise(b, w, x, b.create(steps.value, Form::kLast), steps);
+  }
+
+  /// All but addresses, distances and steps.
+  isa::Depthwise depthwise_of(const Window& w) const {
     isa::Depthwise d;
-    d.ldx = x.ld, d.ldy = y.ld;
     d.channels = filters_;
     d.height = w.rows.in, d.width = w.columns.in, d.out_height = w.rows.out, d.out_width = w.columns.out;
     const WindowDim* axes[2] = {&w.rows, &w.columns};
@@ -292,6 +295,13 @@ class Conv : public Operation {
     }
     d.weights = weights_->data();
     d.bias = bias_ == nullptr ? nullptr : bias_->data();
+    return d;
+  }
+
+  void add_depthwise(Builder& b, const Window& w, const Tensor& x, const Tensor& y,
+                     const Steps& steps) const {
+    isa::Depthwise d = depthwise_of(w);
+    d.ldx = x.ld, d.ldy = y.ld;
     const int64_t lines = x.dims[0] * w.rows.out;
     const int64_t cost = w.columns.out * filters_ * taps_ / 8;
     b.add(steps.reads({x, y}), [=](const Run& run) {
@@ -345,7 +355,31 @@ class Conv : public Operation {
       f.x = x;
       f.places = places_of(b, w, x.dims[0]);
     }
-    add_product(b, f, node.outputs[0], Form::kLast);
+    const Steps steps = b.follow(node.outputs[0], Form::kLast);
+    if (!build_bands(b, f, x.dims[0], steps)) add_product(b, f, b.create(steps.value, Form::kLast), steps);
+  }
+
+  /// Together with the depthwise convolution that reads the product, if one does and it pays.
+  static bool build_bands(Builder& b, const Factors& f, int64_t images, const Steps& steps) {
+    const uint32_t next = b.only_consumer(steps.value);
+    const Node* node = next == kNone ? nullptr : &b.node(next);
+    const Conv* conv = node == nullptr ? nullptr : dynamic_cast<const Conv*>(node->operation.get());
+    if (conv == nullptr || !conv->depthwise_ || node->inputs[0] != steps.value ||
+        ep::element_count(b.dims(node->outputs[0])) == 0)
+      return false;
+    const Window w = Window::of(conv->window_, b.dims(node->inputs[0]), b.dims(node->inputs[1]));
+    const Bands bands{f, steps, conv->depthwise_of(w), images};
+    if (!takes_bands(bands)) return false;
+    const Steps last = b.follow(b.take_in(next), Form::kLast);
+    const Tensor y = b.create(last.value, Form::kLast);
+    if (ignores_rows(last)) {
+      add_bands(b, bands, y, last);
+    } else {
+      const Tensor x = b.create(steps.value, Form::kLast);
+      add_product(b, f, x, steps);
+      conv->add_depthwise(b, w, x, y, last);
+    }
+    return true;
   }
 
   /// `x` without gaps between its pixels, and at least `width` columns: `margin` of zeros, those of x, and zeros.
