@@ -87,6 +87,16 @@ class Difference(unittest.TestCase):
         self.assertIsNotNone(figures.difference([nan], [self.VALUES]))
         self.assertIsNotNone(figures.difference([nan], [self.VALUES], rough=True))
 
+    def test_as_exact_is_at_most_twice_the_error_of_the_peer(self):
+        exact, theirs = self.VALUES.astype(np.float64), self.VALUES * np.float32(1.001)
+        near, far = self.VALUES * np.float32(0.9981), self.VALUES * np.float32(0.9979)
+        self.assertTrue(figures.as_exact([near, theirs], [theirs, theirs], [exact, exact]))
+        self.assertFalse(figures.as_exact([near, far], [theirs, theirs], [exact, exact]))
+        lost = np.where(np.arange(100) == 7, np.float32(np.nan), self.VALUES)
+        self.assertFalse(figures.as_exact([lost], [lost], [exact]))
+        classes = np.arange(100)
+        self.assertFalse(figures.as_exact([classes], [classes], [classes]))
+
     def test_shapes_and_numbers_of_outputs(self):
         self.assertEqual(figures.difference([self.VALUES], [self.VALUES[:2]]), "output 0: shape (100,) against (2,)")
         self.assertEqual(figures.difference([self.VALUES], []), "1 outputs against 0")
@@ -221,6 +231,17 @@ class Cases(unittest.TestCase):
         rows, problems, _ = self.compare(run)
         self.assertEqual(rows, [])
         self.assertEqual(problems[0], "net, threads 1: Tenon cpu against ONNX Runtime: output 0: 1 of 2 elements differ")
+
+    def test_an_element_may_differ_where_both_are_as_far_from_float64(self):
+        self.write("reference", 0, "y", np.array([1.0, 2.0]))
+
+        def run(side):
+            return [np.array([1, 2.004 if side.provider else 1.997], np.float32)], of_process(5, 4)
+
+        rows, problems, notes = self.compare(run)
+        self.assertEqual((len(rows), problems), (5, []))
+        self.assertEqual(notes[0], "net, threads 1: Tenon auto against ONNX Runtime: output 0: 1 of 2 elements differ; "
+                                   "the error against float64 is at most twice as large")
 
     def test_another_precision_is_compared_roughly(self):
         def run(side):

@@ -13,8 +13,8 @@ constexpr int64_t kSharers = 4;
 /// A tile fetches some lines before each group of so many rows of b.
 constexpr int64_t kFetchRows = 8;
 
-/// What the last register of a tile has to do: all its columns exist; or a part, which masks select; or at most half of them, so that half
-/// a register does, which costs half where a whole one goes through narrower units twice.
+/// How many columns of a tile's last register exist: all; or a part, which masks select; or at most half of them, which half a register
+/// computes. That takes half the time where the processor's units are narrower than a register.
 enum class Last : uint8_t { kWhole, kPart, kHalf };
 
 #if defined(__AVX512F__)
