@@ -66,17 +66,6 @@ bool is_tame(const float* values, int64_t stride, int64_t n, int64_t size) {
   return rest == 0;
 }
 
-/// The larger one; b if a is NaN.
-inline Floats larger(Floats a, Floats b) {
-#if defined(__AVX512F__)
-  return _mm512_max_ps(a, b);
-#elif defined(__AVX2__)
-  return _mm256_max_ps(a, b);
-#else
-  return a > b ? a : b;
-#endif
-}
-
 /// Elements [begin, end) of a register that lies at x + at; the others are 0.
 inline Floats load_part(const float* x, int64_t at, int64_t begin, int64_t end) {
   const int64_t low = most(begin - at, 0), high = least(end - at, kLanes);
@@ -437,15 +426,6 @@ inline Floats take_powers(const ScoreRows& s, int64_t r, const Pass& pass, float
   return sums;
 }
 
-/// The first n lanes; n is at most kLanes.
-inline Floats load_first(const float* x, int64_t n) { return n == kLanes ? load(x) : load_part(x, 0, 0, n); }
-inline void store_first(float* to, Floats x, int64_t n) {
-  if (n == kLanes) return store(to, x);
-  float lanes[kLanes];
-  store(lanes, x);
-  for (int64_t i = 0; i < n; ++i) to[i] = lanes[i];
-}
-
 void weigh(const ScoreRows& s) {
   // As many rows as a register has lanes go through one pass before the next: so no row waits for its own maximum, and
   // what there is one of for each row is computed for all of them at once.
@@ -463,7 +443,7 @@ void weigh(const ScoreRows& s) {
         passes[i] = find_tops(s, begin + i, each[i]);
       }
     }
-    const Floats found = fold_each(each, n, larger);
+    const Floats found = fold_each(each, n, [](Floats a, Floats b) { return larger(a, b); });
     const Floats old = load_first(s.top + begin, n), top = larger(found, old);
     const Floats kept = old == top ? all_of(1.0f) : exp_of(old - top);
     store_first(s.top + begin, top, n);

@@ -59,6 +59,35 @@ static inline float clamp(float x, float low, float high) {
   return x > high ? high : x;
 }
 
+/// The larger one; b if either is NaN.
+static inline Floats larger(Floats a, Floats b) {
+#if defined(__AVX512F__)
+  return _mm512_max_ps(a, b);
+#elif defined(__AVX2__)
+  return _mm256_max_ps(a, b);
+#else
+  return a > b ? a : b;
+#endif
+}
+static inline float larger(float a, float b) { return a > b ? a : b; }
+
+/// A clamp that begins the steps of a result: it runs in registers, before the result is stored.
+struct Limits {
+  bool set = false;
+  float low = 0, high = 0;
+};
+/// Takes the clamp off, if there is one.
+static inline Limits take_limits(Chain& chain) {
+  if (chain.count == 0 || chain.steps->kind != Step::Kind::kClamp) return {};
+  const Limits out{true, chain.steps->alpha, chain.steps->beta};
+  ++chain.steps, --chain.count;
+  return out;
+}
+static inline Floats limited(Floats v, const Limits& l) {
+  return l.set ? clamp(v, all_of(l.low), all_of(l.high)) : v;
+}
+static inline float limited(float v, const Limits& l) { return l.set ? clamp(v, l.low, l.high) : v; }
+
 /// y[rows, columns], which begins at [row, column] of the whole result, goes through the steps in place.
 void apply(const Chain& chain, float* y, int64_t ld, int64_t row, int64_t rows, int64_t column,
            int64_t columns);

@@ -37,15 +37,9 @@ void pack_groups(const float* weights, int64_t groups, int64_t n, int64_t taps, 
 }
 
 #if defined(__AVX2__)
-/// What follows the sums of a tile.
-struct End {
-  bool clamps;
-  float low, high;
-};
-
 /// Rows [row, row + kAt) of the columns in one register. A row's sums do not depend on kAt, and are made in the order of a panel's.
 template <int kGroup, int kAt>
-inline void tile(const Product& p, const End& end, int64_t row, int64_t column) {
+inline void tile(const Product& p, const Limits& limits, int64_t row, int64_t column) {
   alignas(sizeof(Floats)) int32_t lanes[kGroup][kLanes];
   Places places[kGroup];
   each_of<kGroup>([&](auto i) TENON_INLINED {
@@ -67,31 +61,26 @@ inline void tile(const Product& p, const End& end, int64_t row, int64_t column) 
     });
     b += kGroup * kLanes;
   }
-  const Floats bias = p.bias == nullptr ? Floats{} : load(p.bias + column), low = all_of(end.low),
-               high = all_of(end.high);
+  const Floats bias = p.bias == nullptr ? Floats{} : load(p.bias + column);
   each_of<kAt>([&](auto r) TENON_INLINED {
     const Floats sum = p.bias == nullptr ? sums[r] : sums[r] + bias;
-    store(p.c + (row + r) * p.ldc + column, end.clamps ? clamp(sum, low, high) : sum);
+    store(p.c + (row + r) * p.ldc + column, limited(sum, limits));
   });
 }
 
 template <int kGroup>
-void multiply(const Product& p, const End& end, int64_t row_begin, int64_t row_end, int64_t column) {
+void multiply(const Product& p, const Limits& limits, int64_t row_begin, int64_t row_end, int64_t column) {
   int64_t row = row_begin;
-  for (; row + kTileRows <= row_end; row += kTileRows) tile<kGroup, kTileRows>(p, end, row, column);
-  for (; row < row_end; ++row) tile<kGroup, 1>(p, end, row, column);
+  for (; row + kTileRows <= row_end; row += kTileRows) tile<kGroup, kTileRows>(p, limits, row, column);
+  for (; row < row_end; ++row) tile<kGroup, 1>(p, limits, row, column);
 }
 
 void groups(const Product& p, int64_t row_begin, int64_t row_end) {
-  End end{};
   Chain rest = p.chain;
-  if (rest.count > 0 && rest.steps->kind == Step::Kind::kClamp) {
-    end = {true, rest.steps->alpha, rest.steps->beta};
-    ++rest.steps, --rest.count;
-  }
+  const Limits limits = take_limits(rest);
   const auto of_group = p.k == 2 ? multiply<2> : p.k == 4 ? multiply<4> : multiply<kLanes / 2>;
   for (int64_t column = 0; column < p.n; column += kLanes) {
-    of_group(p, end, row_begin, row_end, column);
+    of_group(p, limits, row_begin, row_end, column);
     if (rest.count > 0)
       apply(rest, p.c + row_begin * p.ldc + column, p.ldc, row_begin, row_end - row_begin, column, kLanes);
   }

@@ -273,9 +273,7 @@ TENON_INLINED static inline L fast_gelu(L x) {
 typedef Floats Lanes;
 constexpr int64_t kLaneCount = kFloats;
 static inline Lanes load_part(const float* from, int64_t count) { return load_first(from, count); }
-static inline void store_part(float* to, Lanes value, int64_t count) {
-  __builtin_memcpy(to, &value, static_cast<uint64_t>(count) * 4);
-}
+static inline void store_part(float* to, Lanes value, int64_t count) { store_first(to, value, count); }
 #else
 typedef float Lanes;
 constexpr int64_t kLaneCount = 1;

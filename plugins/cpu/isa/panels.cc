@@ -13,28 +13,29 @@ constexpr int64_t kSharers = 4;
 /// A tile fetches some lines before each group of so many rows of b.
 constexpr int64_t kFetchRows = 8;
 
-/// How many columns of a tile's last register exist: all; or a part, which masks select; or at most half of them, which half a register
-/// computes. That takes half the time where the processor's units are narrower than a register.
+/// How many columns of a tile's last register exist: all; or a part; or at most half of them, which half a register computes. That takes
+/// half the time where the processor's units are narrower than a register.
 enum class Last : uint8_t { kWhole, kPart, kHalf };
 
 #if defined(__AVX512F__)
-constexpr bool kMasks = true;
+constexpr bool kHalves = true;
 typedef float Half __attribute__((vector_size(TENON_ISA_BYTES / 2)));
-using Mask = __mmask16;
-inline Mask mask_of(int64_t count) { return static_cast<Mask>((1u << count) - 1u); }
-inline Floats load_masked(const float* from, Mask mask) { return _mm512_maskz_loadu_ps(mask, from); }
-inline void store_masked(float* to, Floats value, Mask mask) { _mm512_mask_storeu_ps(to, mask, value); }
-/// Half a register, so that fewer accesses cross a line of the cache.
-inline Floats load_half(const float* from, Mask mask) {
-  return _mm512_zextps256_ps512(_mm256_maskz_loadu_ps(static_cast<__mmask8>(mask), from));
-}
-inline void store_half(float* to, Floats value, Mask mask) {
-  _mm256_mask_storeu_ps(to, static_cast<__mmask8>(mask), _mm512_castps512_ps256(value));
-}
 inline Half half_of(Floats value) { return _mm512_castps512_ps256(value); }
 inline Floats whole_of(Half value) { return _mm512_zextps256_ps512(value); }
+inline __mmask8 mask_of(int64_t count) { return static_cast<__mmask8>((1u << count) - 1u); }
+inline Floats load_half(const float* from, int64_t count) {
+  return whole_of(_mm256_maskz_loadu_ps(mask_of(count), from));
+}
+inline void store_half(float* to, Floats value, int64_t count) {
+  _mm256_mask_storeu_ps(to, mask_of(count), half_of(value));
+}
 #else
-constexpr bool kMasks = false;
+constexpr bool kHalves = false;  // so the others are not called
+using Half = Floats;
+inline Half half_of(Floats value) { return value; }
+inline Floats whole_of(Half value) { return value; }
+inline Floats load_half(const float* from, int64_t count) { return load_first(from, count); }
+inline void store_half(float* to, Floats value, int64_t count) { store_first(to, value, count); }
 #endif
 
 /// Rows of one panel, over taps [tap_begin, tap_end) and `k` columns of a each: `tiles` tiles of equal height.
@@ -49,12 +50,10 @@ struct Strip {
   bool adds;
   float* c;
   int64_t ldc;
-  int64_t columns;        // of c that exist; the others of the panel are padding
-  int64_t last_columns;   // those of them in the last register
+  int64_t last_columns;   // of c that exist in the last register; the others of the panel are padding
   const float* residual;  // added to the sums before they are clamped; or NULL
   int64_t residual_ld;
-  bool clamps;
-  float low, high;
+  Limits limits;
   int64_t tiles;
   int64_t first_tile;  // its number among those that meet this part of b
   const float* next;   // what is read of b afterwards, as much as this part; or NULL
@@ -63,17 +62,15 @@ struct Strip {
   int64_t share;       // elements that a tile fetches in all
 };
 
-/// The sums of one tile, from and to c with distance ldc. Meanwhile it fetches the tile's share of what follows, from `fetch` on.
+/// The sums of one tile. Meanwhile it fetches the tile's share of what follows, from `fetch` on.
 template <int kTileRows, int kTileVectors, bool kPlaces, Last kLast>
 inline void multiply_tile(const Strip& t, const float* a, const int32_t* places, const float* residual,
-                          float* c, int64_t ldc, const float* fetch) {
-  static_assert(kMasks || kLast == Last::kWhole);
+                          float* c, const float* fetch) {
+  static_assert(kHalves || kLast != Last::kHalf);
   constexpr int kLastVector = kTileVectors - 1, kWholeVectors = kTileVectors - (kLast == Last::kHalf);
   Floats sums[kTileRows][kTileVectors];
   each_sum(sums, [](int, int, Floats& sum) TENON_INLINED { sum = Floats{}; });
-#if defined(__AVX512F__)
-  Half halves[kTileRows] = {};
-#endif
+  [[maybe_unused]] Half halves[kTileRows] = {};
   const float* b = t.b;
   for (int64_t tap = t.tap_begin; tap < t.tap_end; ++tap) {
     const float* rows[kTileRows];
@@ -101,37 +98,29 @@ inline void multiply_tile(const Strip& t, const float* a, const int32_t* places,
       for (; i < end; ++i) {
         Floats weights[kTileVectors];
         each_of<kWholeVectors>([&](auto v) TENON_INLINED { weights[v] = load(b + v * kLanes); });
-#if defined(__AVX512F__)
-        Half half_weights{};
+        [[maybe_unused]] Half half_weights{};
         if constexpr (kLast == Last::kHalf)
           __builtin_memcpy(&half_weights, b + kLastVector * kLanes, sizeof half_weights);
-#endif
         b += kTileVectors * kLanes;
         each_of<kTileRows>([&](auto r) TENON_INLINED {
           const Floats factor = all_of(rows[r][i]);
           each_of<kWholeVectors>([&](auto v) TENON_INLINED { sums[r][v] += factor * weights[v]; });
-#if defined(__AVX512F__)
           if constexpr (kLast == Last::kHalf) halves[r] += half_of(factor) * half_weights;
-#endif
         });
       }
     }
   }
   const auto read = [&](const float* from, int v) TENON_INLINED {
-#if defined(__AVX512F__)
-    if (kLast == Last::kHalf && v == kLastVector) return load_half(from, mask_of(t.last_columns));
-    if (kLast == Last::kPart && v == kLastVector) return load_masked(from, mask_of(t.last_columns));
-#endif
+    if (kLast == Last::kHalf && v == kLastVector) return load_half(from, t.last_columns);
+    if (kLast == Last::kPart && v == kLastVector) return load_first(from, t.last_columns);
     return load(from);
   };
-#if defined(__AVX512F__)
   if constexpr (kLast == Last::kHalf)
     each_of<kTileRows>([&](auto r) TENON_INLINED { sums[r][kLastVector] = whole_of(halves[r]); });
-#endif
   // Parts are summed by themselves before they are added: so the error grows with the length of a part, not with all of k.
   if (t.adds || t.bias != nullptr) {
     const float* const from = t.adds ? c : t.bias;
-    const int64_t ld = t.adds ? ldc : 0;
+    const int64_t ld = t.adds ? t.ldc : 0;
     each_sum(sums,
              [&](int r, int v, Floats& sum) TENON_INLINED { sum += read(from + r * ld + v * kLanes, v); });
   }
@@ -139,34 +128,16 @@ inline void multiply_tile(const Strip& t, const float* a, const int32_t* places,
     each_sum(sums, [&](int r, int v, Floats& sum)
                        TENON_INLINED { sum += read(residual + r * t.residual_ld + v * kLanes, v); });
   }
-  if (t.clamps) {
-    const Floats low = all_of(t.low), high = all_of(t.high);
+  if (t.limits.set) {
+    const Floats low = all_of(t.limits.low), high = all_of(t.limits.high);
     each_sum(sums, [&](int, int, Floats& sum) TENON_INLINED { sum = clamp(sum, low, high); });
   }
   each_sum(sums, [&](int r, int v, Floats& sum) TENON_INLINED {
-    float* const to = c + r * ldc + v * kLanes;
-#if defined(__AVX512F__)
-    if (kLast == Last::kHalf && v == kLastVector) return store_half(to, sum, mask_of(t.last_columns));
-    if (kLast == Last::kPart && v == kLastVector) return store_masked(to, sum, mask_of(t.last_columns));
-#endif
+    float* const to = c + r * t.ldc + v * kLanes;
+    if (kLast == Last::kHalf && v == kLastVector) return store_half(to, sum, t.last_columns);
+    if (kLast == Last::kPart && v == kLastVector) return store_first(to, sum, t.last_columns);
     store(to, sum);
   });
-}
-
-/// The same for a tile whose last columns do not exist, without masks.
-template <int kTileRows, int kTileVectors, bool kPlaces>
-__attribute__((noinline)) void multiply_edge(const Strip& t, const float* a, const int32_t* places, float* c,
-                                             const float* fetch) {
-  constexpr int64_t kWidth = kTileVectors * kLanes;
-  float edge[kTileRows * kWidth];
-  if (t.adds) {
-    for (int64_t r = 0; r < kTileRows; ++r) {
-      for (int64_t j = 0; j < kWidth; ++j) edge[r * kWidth + j] = j < t.columns ? c[r * t.ldc + j] : 0.0f;
-    }
-  }
-  multiply_tile<kTileRows, kTileVectors, kPlaces, Last::kWhole>(t, a, places, nullptr, edge, kWidth, fetch);
-  for (int64_t r = 0; r < kTileRows; ++r)
-    __builtin_memcpy(c + r * t.ldc, edge + r * kWidth, static_cast<uint64_t>(t.columns) * 4);
 }
 
 template <int kTileRows, int kTileVectors, bool kPlaces, Last kLast>
@@ -178,11 +149,7 @@ void multiply(const Strip& t) {
     const int64_t share = t.first_tile + tile;
     const float* fetch = t.b;  // is near already
     if (t.next != nullptr && share < t.sharers) fetch = t.next + share * t.share;
-    if (kMasks || t.last_columns == kLanes) {
-      multiply_tile<kTileRows, kTileVectors, kPlaces, kLast>(t, a, places, residual, c, t.ldc, fetch);
-    } else {
-      multiply_edge<kTileRows, kTileVectors, kPlaces>(t, a, places, c, fetch);
-    }
+    multiply_tile<kTileRows, kTileVectors, kPlaces, kLast>(t, a, places, residual, c, fetch);
     if constexpr (kPlaces) {
       places += kTileRows * t.taps;
     } else {
@@ -197,11 +164,10 @@ using Multiply = void (*)(const Strip&);
 
 template <int kTileRows, int kTileVectors, bool kPlaces>
 Multiply pick(Last last) {
-#if defined(__AVX512F__)
+  if constexpr (kHalves) {
+    if (last == Last::kHalf) return multiply<kTileRows, kTileVectors, kPlaces, Last::kHalf>;
+  }
   if (last == Last::kPart) return multiply<kTileRows, kTileVectors, kPlaces, Last::kPart>;
-  if (last == Last::kHalf) return multiply<kTileRows, kTileVectors, kPlaces, Last::kHalf>;
-#endif
-  static_cast<void>(last);
   return multiply<kTileRows, kTileVectors, kPlaces, Last::kWhole>;
 }
 template <int kTileRows, int kTileVectors>
@@ -245,8 +211,8 @@ Multiply pick(int64_t rows, int64_t vectors, bool places, Last last) {
   }
 }
 Last last_of(int64_t columns) {
-  if (!kMasks || columns == kLanes) return Last::kWhole;
-  return columns > kLanes / 2 ? Last::kPart : Last::kHalf;
+  if (columns == kLanes) return Last::kWhole;
+  return kHalves && columns <= kLanes / 2 ? Last::kHalf : Last::kPart;
 }
 
 /// One pass over rows: taps and columns of a that are summed before the next part of b.
@@ -273,21 +239,16 @@ inline void each_part(const Product& p, F multiply_part) {
 /// The steps of a product, of which the first ones run on the sums in registers.
 struct Ending {
   const Step* residual = nullptr;
-  const Step* clamp = nullptr;
+  Limits limits;
   Chain rest;
 };
 Ending ending_of(const Product& p) {
   Ending out;
   out.rest = p.chain;
-  const auto take = [&](Step::Kind kind) -> const Step* {
-    if (out.rest.count == 0 || out.rest.steps->kind != kind) return nullptr;
-    ++out.rest.steps, --out.rest.count;
-    return out.rest.steps - 1;
-  };
   const bool adds_rows = p.chain.count > 0 && p.chain.steps->kind == Step::Kind::kAdd &&
                          !p.chain.steps->scalar && p.chain.steps->group == 1;
-  if (adds_rows && (kMasks || p.n % kLanes == 0)) out.residual = take(Step::Kind::kAdd);
-  out.clamp = take(Step::Kind::kClamp);
+  if (adds_rows) out.residual = out.rest.steps++, --out.rest.count;
+  out.limits = take_limits(out.rest);
   return out;
 }
 
@@ -319,7 +280,7 @@ void multiply_rows(const Product& p, const Ending& ending, const Part& part, int
   t.bias = part.first && p.bias != nullptr ? p.bias + column : nullptr;
   t.adds = !part.first;
   t.c = p.c + begin * p.ldc + column, t.ldc = p.ldc;
-  t.columns = columns, t.last_columns = columns - (vectors - 1) * kLanes;
+  t.last_columns = columns - (vectors - 1) * kLanes;
   t.tiles = tiles.count, t.first_tile = tiles.first;
   t.next = next;
   t.sharers = least(tiles.all, kSharers);
@@ -327,7 +288,7 @@ void multiply_rows(const Product& p, const Ending& ending, const Part& part, int
   t.fetches = (lines + t.sharers - 1) / t.sharers;
   t.share = (t.tap_end - t.tap_begin) * ((t.k + kFetchRows - 1) / kFetchRows) * t.fetches * kLine;
   if (part.last) {
-    if (ending.clamp != nullptr) t.clamps = true, t.low = ending.clamp->alpha, t.high = ending.clamp->beta;
+    t.limits = ending.limits;
     if (ending.residual != nullptr) {
       t.residual = ending.residual->other + begin * ending.residual->ld + column;
       t.residual_ld = ending.residual->ld;
@@ -365,9 +326,7 @@ void multiply_row(const Product& p, const Ending& ending, const Part& part, int6
       Floats sum = sums[q][v];
       if (bias != nullptr) sum += load(bias + at);
       if (residual != nullptr) sum += load(residual + at);
-      if (part.last && ending.clamp != nullptr)
-        sum = clamp(sum, all_of(ending.clamp->alpha), all_of(ending.clamp->beta));
-      store(c + at, sum);
+      store(c + at, part.last ? limited(sum, ending.limits) : sum);
     }
   }
 }

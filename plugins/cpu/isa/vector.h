@@ -56,6 +56,18 @@ static inline Floats load_first(const float* x, int64_t count) {
 #endif
 }
 
+/// Writes the first `count` elements.
+static inline void store_first(float* to, Floats value, int64_t count) {
+  if (count == kFloats) return store(to, value);
+#if defined(__AVX512F__)
+  _mm512_mask_storeu_ps(to, static_cast<__mmask16>((1u << count) - 1u), value);
+#else
+  float lanes[kFloats];
+  store(lanes, value);
+  for (int64_t i = 0; i < count; ++i) to[i] = lanes[i];
+#endif
+}
+
 /// Calls f with the constants 0 to kCount - 1. Arrays that only these index stay in registers; with a loop's variable they lie in memory
 /// until compilers unroll the loop, which GCC does after it has chosen what may live in registers.
 template <int kCount, class F>

@@ -28,8 +28,7 @@ struct Line {
   const float* x;  // the image
   float* y;
   Taps rows;
-  bool clamps;  // results to [low, high]
-  float low, high;
+  Limits limits;
 };
 
 /// Any pixel, from channel `c` on.
@@ -50,7 +49,6 @@ T pixel(const Depthwise& d, const Line& line, int64_t out, int64_t c) {
 /// kPixels pixels from `out` on whose taps all lie inside the input's lines; dilation 1. All channels that fill vectors.
 template <int kKernel, int kStride, int kPixels>
 void pixels(const Depthwise& d, const Line& line, int64_t out) {
-  const Floats low = all_of(line.low), high = all_of(line.high);
   const float* corner = line.x + (line.rows.start * d.width + out * kStride - d.pad[1]) * d.ldx;
   for (int64_t first = 0; first < d.channels; first += kLanes) {
     const int64_t c = whole_vector(first, d.channels);
@@ -71,15 +69,13 @@ void pixels(const Depthwise& d, const Line& line, int64_t out) {
         }
       }
     }
-    for (int p = 0; p < kPixels; ++p)
-      store(line.y + (out + p) * d.ldy + c, line.clamps ? clamp(sums[p], low, high) : sums[p]);
+    for (int p = 0; p < kPixels; ++p) store(line.y + (out + p) * d.ldy + c, limited(sums[p], line.limits));
   }
 }
 
 /// The same for any kernel, stride and dilation.
 template <int kPixels>
 void any_pixels(const Depthwise& d, const Line& line, int64_t out) {
-  const Floats low = all_of(line.low), high = all_of(line.high);
   const float* corner = line.x + (line.rows.start * d.width + out * d.stride[1] - d.pad[1]) * d.ldx;
   const int64_t step = d.stride[1] * d.ldx;
   for (int64_t first = 0; first < d.channels; first += kLanes) {
@@ -94,26 +90,21 @@ void any_pixels(const Depthwise& d, const Line& line, int64_t out) {
         for (int p = 0; p < kPixels; ++p) sums[p] += load(x + p * step) * weight;
       }
     }
-    for (int p = 0; p < kPixels; ++p)
-      store(line.y + (out + p) * d.ldy + c, line.clamps ? clamp(sums[p], low, high) : sums[p]);
+    for (int p = 0; p < kPixels; ++p) store(line.y + (out + p) * d.ldy + c, limited(sums[p], line.limits));
   }
 }
 
 void border_pixel(const Depthwise& d, const Line& line, int64_t out) {
-  const Floats low = all_of(line.low), high = all_of(line.high);
   for (int64_t first = 0; first < d.channels; first += kLanes) {
     const int64_t c = whole_vector(first, d.channels);
-    const Floats sum = pixel<Floats>(d, line, out, c);
-    store(line.y + out * d.ldy + c, line.clamps ? clamp(sum, low, high) : sum);
+    store(line.y + out * d.ldy + c, limited(pixel<Floats>(d, line, out, c), line.limits));
   }
 }
 
 void few_channels(const Depthwise& d, const Line& line) {
   for (int64_t out = 0; out < d.out_width; ++out) {
-    for (int64_t c = 0; c < d.channels; ++c) {
-      const float sum = pixel<float>(d, line, out, c), above = line.clamps && sum < line.low ? line.low : sum;
-      line.y[out * d.ldy + c] = line.clamps && above > line.high ? line.high : above;
-    }
+    for (int64_t c = 0; c < d.channels; ++c)
+      line.y[out * d.ldy + c] = limited(pixel<float>(d, line, out, c), line.limits);
   }
 }
 
@@ -228,10 +219,7 @@ void depthwise(const Depthwise& d, int64_t begin, int64_t end) {
   const OneLine one_line = line_for(d);
   Line like{};
   Chain rest = d.chain;
-  if (rest.count > 0 && rest.steps->kind == Step::Kind::kClamp) {
-    like.clamps = true, like.low = rest.steps->alpha, like.high = rest.steps->beta;
-    ++rest.steps, --rest.count;
-  }
+  like.limits = take_limits(rest);
   while (begin < end) {
     const int64_t image = begin / d.out_height, first = begin % d.out_height,
                   last = least(d.out_height, first + end - begin);
@@ -242,18 +230,6 @@ void depthwise(const Depthwise& d, int64_t begin, int64_t end) {
     begin += last - first;
   }
 }
-
-// The first operand stays where they compare unordered, so a NaN that comes first wins.
-inline Floats larger(Floats a, Floats b) {
-#if defined(__AVX512F__)
-  return _mm512_max_ps(b, a);
-#elif defined(__AVX2__)
-  return _mm256_max_ps(b, a);
-#else
-  return a < b ? b : a;
-#endif
-}
-inline float larger(float a, float b) { return a < b ? b : a; }
 
 template <class T>
 void pool_pixel(const Pool& p, const float* image, const Taps& rows, const Taps& columns, float scale,
@@ -276,7 +252,7 @@ void pool_pixel(const Pool& p, const float* image, const Taps& rows, const Taps&
   };
   if (p.kind == Pool::Kind::kMax) {
     T out = load_as<T>(corner);
-    each([&](T value) TENON_INLINED { out = larger(out, value); });
+    each([&](T value) TENON_INLINED { out = larger(value, out); });  // a NaN that comes first stays
     store(y + c, out);
   } else {
     T sum{};

@@ -10,16 +10,6 @@ namespace {
 // float32, as their powers are.
 constexpr float kA = 0.625f, kB = 1.5f, kA2 = kA * kA, kB2 = kB * kB, kA3 = kA2 * kA, kB3 = kB2 * kB;
 
-/// What the results of a convolution go through in registers: clamps that begin its steps.
-struct Limits {
-  bool set = false;
-  float low = 0, high = 0;
-};
-inline Floats limited(Floats v, const Limits& l) {
-  return l.set ? clamp(v, all_of(l.low), all_of(l.high)) : v;
-}
-inline float limited(float v, const Limits& l) { return l.set ? clamp(v, l.low, l.high) : v; }
-
 /// The transforms for tiles of kOut x kOut pixels of the output: of one line of the input, of the products, and of the weights.
 template <int kOut>
 struct Lines;
@@ -195,12 +185,8 @@ void define_tile(const Winograd& w, const Limits& limits, const Place& at) {
 template <int kOut>
 void gather_tiles(const Winograd& w, int64_t first, int64_t begin, int64_t end, int64_t tiles,
                   const float* m) {
-  Limits limits;
   Chain rest = w.chain;
-  if (rest.count > 0 && rest.steps->kind == Step::Kind::kClamp) {
-    limits = {true, rest.steps->alpha, rest.steps->beta};
-    ++rest.steps, --rest.count;
-  }
+  const Limits limits = take_limits(rest);
   const int64_t matrix = Winograd::distance(tiles, w.filters);
   for (int64_t tile = begin; tile < end; ++tile) {
     const Place at = place_of<kOut>(w, first + tile);
