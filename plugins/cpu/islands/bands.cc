@@ -17,8 +17,9 @@ struct Cut {
   explicit Cut(const isa::Depthwise& d)
       : line(d.width * d.channels), reach((d.kernel[0] - 1) * d.dilation[0] + 1) {
     const int64_t most = std::max<int64_t>(1, (kNearElements / line - reach) / d.stride[0] + 1);
-    count = (d.out_height + most - 1) / most;
-    lines = (d.out_height + count - 1) / count;
+    const int64_t fewest = (d.out_height + most - 1) / most;
+    lines = (d.out_height + fewest - 1) / fewest;
+    count = (d.out_height + lines - 1) / lines;
     held = std::min(d.height, (lines - 1) * d.stride[0] + reach);
   }
   int64_t line;   // elements of a line of the product
@@ -30,6 +31,7 @@ struct Cut {
 
 /// Computes bands of one Run.
 struct Work {
+  const ep::Context& ctx;
   const Cut& cut;
   const isa::Product& product;
   const isa::Depthwise& depthwise;
@@ -39,9 +41,9 @@ struct Work {
     const isa::Depthwise& d = depthwise;
     int64_t image = -1, from = 0, to = 0;  // the lines that are held
     for (int64_t band = begin; band < end; ++band) {
+      ctx.check_cancelled();
       const int64_t now = band / cut.count, first = band % cut.count * cut.lines,
                     last = std::min(d.out_height, first + cut.lines);
-      if (first >= last) continue;  // the bands before it took all lines
       const int64_t start = first * d.stride[0] - d.pad[0], low = std::clamp<int64_t>(start, 0, d.height),
                     high =
                         std::clamp<int64_t>((last - 1) * d.stride[0] - d.pad[0] + cut.reach, low, d.height);
@@ -73,8 +75,8 @@ bool ignores_rows(const Steps& steps) {
 
 bool takes_bands(const Bands& bands) {
   const Factors& f = bands.product;
-  return f.groups == 1 && f.taps == 1 && f.places == nullptr && !f.dots && f.rows * f.n >= kFewestElements &&
-         ignores_rows(bands.inner);
+  return f.groups == 1 && f.taps == 1 && f.places == nullptr && f.loop == Loop::kPanels &&
+         f.rows * f.n >= kFewestElements && ignores_rows(bands.inner);
 }
 
 void add_bands(Builder& b, const Bands& bands, const Tensor& y, const Steps& last) {
@@ -97,9 +99,8 @@ void add_bands(Builder& b, const Bands& bands, const Tensor& y, const Steps& las
     p.ldc = f.n, p.chain = inner.at(run, room);
     isa::Depthwise now = d;
     now.y = run.at(y), now.chain = last.at(run, last_room);
-    const Work work{cut, p, now};
+    const Work work{run.ctx, cut, p, now};
     const int64_t lanes = std::min<int64_t>(workers, run.ctx.worker_count());
-    run.ctx.check_cancelled();
     if (lanes == 1) return work.run(0, all, run.at(held));
     // Each worker has its own memory. Pieces of several bands, since the first band of a piece makes all of its lines.
     const int64_t piece = (all + 2 * lanes - 1) / (2 * lanes);

@@ -15,7 +15,7 @@ struct Bands {
   int64_t images = 1;
 };
 
-/// Whether bands are worth it, and possible: the result of the product leaves the cache, and its steps are the same for all rows.
+/// Whether bands are possible and worth it: the result of the product leaves the cache, and its steps are the same for all rows.
 bool takes_bands(const Bands& bands);
 /// Whether the steps are the same for all rows.
 bool ignores_rows(const Steps& steps);

@@ -3,8 +3,8 @@
 namespace tenon::cpu::islands {
 namespace {
 
-/// Rows that dots() computes at a time.
-constexpr int64_t kDotRows = 32;
+/// Rows of a piece of loops other than that over panels: these work on whole tiles of it.
+constexpr int64_t kPieceRows = 32;
 
 }  // namespace
 
@@ -27,12 +27,13 @@ void add_product(Builder& b, const Factors& f, uint32_t value, Form form) {
 
 void add_product(Builder& b, const Factors& f, const Tensor& y, const Steps& steps) {
   const int64_t size = isa_compute().packed_size(f.taps * f.k, f.n), padded_bias = padded_columns(f.n);
-  const int64_t panels = isa_compute().panels(f.n), tile = f.dots ? kDotRows : isa_compute().rows;
+  const int64_t panels = isa_compute().panels(f.n),
+                tile = f.loop == Loop::kPanels ? isa_compute().rows : kPieceRows;
   auto zeros = std::make_shared<Packed>(f.k);
   std::fill_n(zeros->data(), f.k, 0.0f);
   // Whole tiles of rows, unless there are so few that the panels give more pieces.
   const int64_t tiles = (f.rows + tile - 1) / tile;
-  const bool by_rows = f.dots || tiles >= 2 * panels || tiles >= 64;
+  const bool by_rows = f.loop != Loop::kPanels || tiles >= 2 * panels || tiles >= 64;
   const int64_t pieces = by_rows ? tiles : panels;
   const int64_t cost = product_cost(f.rows, f.taps * f.k, f.n) / std::max<int64_t>(1, pieces);
   b.add(steps.reads({f.x, y}), [=](const Run& run) {
@@ -56,8 +57,10 @@ void add_product(Builder& b, const Factors& f, const Tensor& y, const Steps& ste
       p.bias = f.bias == nullptr ? nullptr : f.bias->data() + g * padded_bias;
       p.c = run.at(y) + g * f.n;
       run.ctx.check_cancelled();
-      if (f.dots) {
+      if (f.loop == Loop::kDots) {
         isa_compute().dots(p, begin * tile, std::min(f.rows, end * tile));
+      } else if (f.loop == Loop::kGroups) {
+        isa_compute().groups(p, begin * tile, std::min(f.rows, end * tile));
       } else if (by_rows) {
         isa_compute().product(p, begin * tile, std::min(f.rows, end * tile), 0, panels);
       } else {

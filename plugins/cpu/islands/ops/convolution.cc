@@ -48,11 +48,15 @@ class Conv : public Operation {
                             ? program.constant(node.inputs[2]).data<float>()
                             : nullptr;
     const float* const given = w.data<float>();
-    dots_ = groups_ == 1 && filters_ <= isa::kMostDots;
-    depthwise_ = !dots_ && channels_ == 1 && filters_ == groups_ && w.rank() <= 4;
     const int64_t each = filters_ / groups_;
-    narrow_ = !dots_ && isa_compute().fills_registers(groups_, channels_, each);
-    bias_ = depthwise_ || narrow_ ? padded(bias, filters_, filters_) : padded_per_group(bias, each);
+    if (groups_ == 1 && filters_ <= isa::kMostDots) {
+      loop_ = Loop::kDots;
+    } else if (isa_compute().fills_registers(groups_, channels_, each)) {
+      loop_ = Loop::kGroups;
+    }
+    depthwise_ = loop_ == Loop::kPanels && channels_ == 1 && filters_ == groups_ && w.rank() <= 4;
+    const bool together = depthwise_ || loop_ == Loop::kGroups;
+    bias_ = together ? padded(bias, filters_, filters_) : padded_per_group(bias, each);
     if (tiles_ != Tiles::kNone) given_ = given;
     if (tiles_ == Tiles::kOpen) {
       forms_ = std::make_unique<Forms>();
@@ -60,9 +64,9 @@ class Conv : public Operation {
       weights_ = winograd_form();
     } else if (depthwise_) {
       weights_ = taps_first(given, 1, filters_, taps_);
-    } else if (dots_) {
+    } else if (loop_ == Loop::kDots) {
       weights_ = taps_first(given, filters_, channels_, taps_);
-    } else if (narrow_) {
+    } else if (loop_ == Loop::kGroups) {
       auto packed = std::make_shared<Packed>(w.size());
       isa_compute().pack_groups(given, groups_, each, taps_, packed->data());
       weights_ = shared(std::move(packed));
@@ -79,7 +83,6 @@ class Conv : public Operation {
     const Window window = Window::of(window_, b.dims(node.inputs[0]), b.dims(node.inputs[1]));
     const Tensor x = b.tensor(node.inputs[0], Form::kLast);
     if (depthwise_) return build_depthwise(b, node, window, x);
-    if (narrow_) return build_narrow(b, node, window, x);
     if (tiles_ == Tiles::kOpen ? pays(window) : tiles_ == Tiles::kFixed)
       return build_winograd(b, node, window, x,
                             forms_ == nullptr ? weights_ : forms_->tiles([&] { return winograd_form(); }));
@@ -313,36 +316,13 @@ class Conv : public Operation {
     });
   }
 
-  void build_narrow(Builder& b, const Node& node, const Window& w, const Tensor& x) const {
-    const Steps steps = b.follow(node.outputs[0], Form::kLast);
-    const Tensor y = b.create(steps.value, Form::kLast);
-    const auto places = places_of(b, w, x.dims[0]);
-    isa::Product p;
-    p.lda = x.ld, p.ldc = y.ld;
-    p.taps = taps_, p.k = channels_, p.n = filters_;
-    p.b = weights_->data();
-    p.bias = bias_ == nullptr ? nullptr : bias_->data();
-    constexpr int64_t kRows = 16;  // pixels in a piece, so that tiles are whole
-    const int64_t rows = x.dims[0] * w.positions(), cost = kRows * taps_ * channels_ * filters_ / 8;
-    b.add(steps.reads({x, y}), [=](const Run& run) {
-      std::array<Step, isa::kMostSteps> room;
-      isa::Product now = p;
-      now.places = places == nullptr ? nullptr : places->data();
-      now.a = run.at(x), now.c = run.at(y), now.chain = steps.at(run, room);
-      run.ctx.check_cancelled();
-      each_piece(run, (rows + kRows - 1) / kRows, cost, [&](int64_t begin, int64_t end) {
-        isa_compute().groups(now, begin * kRows, std::min(rows, end * kRows));
-      });
-    });
-  }
-
   void build_product(Builder& b, const Node& node, const Window& w, const Tensor& x,
                      std::shared_ptr<const Packed> weights) const {
     Factors f;
     f.rows = x.dims[0] * w.rows.out * w.columns.out;
-    f.n = filters_ / groups_, f.groups = groups_;
-    f.weights = std::move(weights), f.bias = bias_, f.dots = dots_;
-    if (groups_ == 1 && (dots_ || channels_ <= kFewChannels) && w.columns.kernel > 1 &&
+    f.groups = loop_ == Loop::kGroups ? 1 : groups_, f.n = filters_ / f.groups;
+    f.weights = std::move(weights), f.bias = bias_, f.loop = loop_;
+    if (groups_ == 1 && (loop_ == Loop::kDots || channels_ <= kFewChannels) && w.columns.kernel > 1 &&
         w.columns.dilation == 1) {
       // Pixels beside each other lie beside each other in memory too, so a line of the kernel is one tap. It must lie within the image.
       Window lines = w;
@@ -416,8 +396,7 @@ class Conv : public Operation {
   int64_t side_ = 4;  // before tiles_, which sets it
   Tiles tiles_;
   bool depthwise_ = false;
-  bool narrow_ = false;           // groups of so few channels that isa::Compute::groups is faster than panels
-  bool dots_ = false;             // so few filters that isa::Compute::dots is faster than a panel
+  Loop loop_ = Loop::kPanels;
   const float* given_ = nullptr;  // the weights as the model has them
   std::shared_ptr<const Packed> weights_, bias_;
   std::unique_ptr<Forms> forms_;  // instead of weights_, for Tiles::kOpen
