@@ -87,16 +87,7 @@ TEST(Islands, BandsDoNotDependOnThreads) {
   for (const size_t i : {0u, 1u, 2u, 5u}) {
     std::mt19937 random(7);
     const std::string bytes = network(kCases[i], random, "Relu", Also::kNothing);
-    const ValueRef x = image_for(kCases[i], random);
-    std::vector<float> first;
-    for (const char* threads : {"1", "2", "3", "7"}) {
-      const auto session =
-          make_session(bytes, islands_config(true, {std::string("threads.count=") + threads}));
-      ASSERT_NE(session, nullptr);
-      const std::vector<float> y = floats(run(*session, {{"x", x}})[0]);
-      if (first.empty()) first = y;
-      EXPECT_EQ(y, first) << "case " << i << ", " << threads << " threads";
-    }
+    expect_same_with_threads(bytes, {{"x", image_for(kCases[i], random)}}, "case " + std::to_string(i));
   }
 }
 

@@ -1,6 +1,8 @@
 // Models through islands of the cpu provider, and through its kernels alone.
 #pragma once
 
+#include <cstring>
+
 #include "tests/support/model_case.h"
 
 namespace tenon::test {
@@ -31,6 +33,21 @@ inline void compare_islands(const std::string& bytes, const std::vector<session:
              without = make_session(bytes, islands_config(false));
   ASSERT_TRUE(with != nullptr && without != nullptr) << what;
   expect_close(run(*with, inputs), run(*without, inputs), tolerance, what);
+}
+
+/// The first output has the same bits with any number of threads.
+inline void expect_same_with_threads(const std::string& bytes, const std::vector<session::NamedValue>& inputs,
+                                     const std::string& what) {
+  std::vector<float> first;
+  for (const char* threads : {"1", "2", "3", "7", "2"}) {
+    const auto session = make_session(bytes, islands_config(true, {std::string("threads.count=") + threads}));
+    ASSERT_NE(session, nullptr) << what;
+    const std::vector<float> y = floats(run(*session, inputs)[0]);
+    if (first.empty()) first = y;
+    EXPECT_EQ(y.size(), first.size());
+    EXPECT_EQ(std::memcmp(y.data(), first.data(), y.size() * sizeof(float)), 0)
+        << what << ", " << threads << " threads";
+  }
 }
 
 }  // namespace tenon::test

@@ -1,7 +1,6 @@
 // Random networks through islands of the cpu provider, compared with the same provider's kernels, node by node.
 #include <gmock/gmock.h>
 
-#include <cstring>
 #include <limits>
 
 #include "tests/islands/island_case.h"
@@ -237,14 +236,7 @@ TEST(Islands, LargeDepthwiseKernelsDoNotDependOnThreads) {
            "y");
   const std::string bytes = m.bytes();
   const ValueRef value = image(random, {1, kChannels, 40, 9});
-  std::vector<std::vector<float>> results;
-  for (const char* threads : {"1", "2", "3", "7"}) {
-    const auto session = make_session(bytes, islands_config(true, {std::string("threads.count=") + threads}));
-    ASSERT_NE(session, nullptr);
-    results.push_back(elements<float>(run(*session, {{"x", value}})[0]));
-    EXPECT_EQ(std::memcmp(results.back().data(), results[0].data(), results[0].size() * sizeof(float)), 0)
-        << threads << " threads";
-  }
+  expect_same_with_threads(bytes, {{"x", value}}, "infinite weights");
 }
 
 /// Tiles of both sizes, blocks for one worker and for several, and a batch. A session with few threads after one with many has more
@@ -265,17 +257,9 @@ TEST(Islands, FilteringByTilesDoesNotDependOnThreads) {
              "y");
     const std::string bytes = m.bytes();
     const ValueRef x = image(random, shape);
-    const std::vector<ValueRef> plain = run(*make_session(bytes, islands_config(false)), {{"x", x}});
-    std::vector<float> first;
-    for (const char* threads : {"1", "2", "3", "7", "2"}) {
-      const auto session =
-          make_session(bytes, islands_config(true, {std::string("threads.count=") + threads}));
-      ASSERT_NE(session, nullptr);
-      const std::vector<ValueRef> y = run(*session, {{"x", x}});
-      expect_close(y, plain, 1e-4f, std::to_string(l.channels) + " channels, " + threads + " threads");
-      if (first.empty()) first = floats(y[0]);
-      EXPECT_EQ(floats(y[0]), first) << l.channels << " channels, " << threads << " threads";
-    }
+    const std::string what = std::to_string(l.channels) + " channels";
+    compare_islands(bytes, {{"x", x}}, 1e-4f, what);
+    expect_same_with_threads(bytes, {{"x", x}}, what);
   }
 }
 
