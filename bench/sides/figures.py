@@ -10,8 +10,8 @@ import numpy as np
 # root mean square of the difference, as a part of that of the output: rounding to 8 bits or to bfloat16 goes either way.
 RTOL, ATOL = 1e-3, 1e-4
 ROUGH = 0.2
-MOST_ERROR = 2  # against float64, as a multiple of the peer's
 ROUGH_CLASSES = 0.05  # part of the elements of an output of integers that may differ where the rest is rough
+MOST_ERROR = 2  # against float64, as a multiple of the peer's
 
 
 def median(values: Sequence[float]) -> float:

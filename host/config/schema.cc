@@ -243,8 +243,7 @@ const KeySpec kSchema[] = {
      0,
      "Convolutions and products are sums as ONNX defines them: without Winograd's filtering, which is faster "
      "but rounds more (the error of a network can double), and without activations of int8 where a "
-     "MatMulNBits "
-     "allows them (accuracy_level 4).",
+     "MatMulNBits allows them (accuracy_level 4).",
      [](S& s, Id, const V& v) { s.strict = *v.as_bool(); }},
     {"precision.deterministic",
      K::kBool,

@@ -241,7 +241,7 @@ class Cases(unittest.TestCase):
         rows, problems, notes = self.compare(run)
         self.assertEqual((len(rows), problems), (5, []))
         self.assertEqual(notes[0], "net, threads 1: Tenon auto against ONNX Runtime: output 0: 1 of 2 elements differ; "
-                                   "the error against float64 is at most twice as large")
+                                   "the error against float64 is at most 2 times as large")
 
     def test_another_precision_is_compared_roughly(self):
         def run(side):
