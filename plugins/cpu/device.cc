@@ -26,6 +26,7 @@ struct Candidate {
   const isa::NBits& (*nbits)();
   const isa::Attention& (*attention)();
   bool runs;
+  const isa::Attention& (*attention_bf16)() = nullptr;
 };
 
 // __builtin_cpu_supports also checks that the operating system saves the registers.
@@ -42,15 +43,19 @@ bool runs_avx512() {
          __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") && runs_avx2();
 }
 bool runs_avx512_vnni() { return __builtin_cpu_supports("avx512vnni") && runs_avx512(); }
+bool runs_avx512_bf16() { return __builtin_cpu_supports("avx512bf16") && runs_avx512_vnni(); }
 #endif
 
 // Best first. The last one runs everywhere.
 std::vector<Candidate> candidates() {
   return {
 #if defined(TENON_CPU_HAVE_avx512)
-    {"avx512_vnni",          &isa::table_avx512,        &isa::packing_avx512,
+    {"avx512_bf16",          &isa::table_avx512,        &isa::packing_avx512,
      &isa::compute_avx512,   &isa::integer_avx512_vnni, &isa::nbits_avx512_vnni,
-     &isa::attention_avx512, runs_avx512_vnni()},
+     &isa::attention_avx512, runs_avx512_bf16(),        &isa::attention_avx512_bf16},
+        {"avx512_vnni",          &isa::table_avx512,        &isa::packing_avx512,
+         &isa::compute_avx512,   &isa::integer_avx512_vnni, &isa::nbits_avx512_vnni,
+         &isa::attention_avx512, runs_avx512_vnni()},
         {"avx512",
          &isa::table_avx512,
          &isa::packing_avx512,
@@ -143,6 +148,11 @@ const isa::NBits& isa_nbits() {
 const isa::Attention& isa_attention() {
   static const isa::Attention& attention = choose().attention();
   return attention;
+}
+
+const isa::Attention* isa_attention_bf16() {
+  static const auto attention = choose().attention_bf16;
+  return attention == nullptr ? nullptr : &attention();
 }
 
 std::string isa_refusal() {

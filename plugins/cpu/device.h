@@ -16,7 +16,7 @@ struct CpuDescription {
 };
 CpuDescription describe_cpu();
 
-/// The best table that the processor runs, or the one that TENON_CPU_ISA (generic, avx2, avx512, avx512_vnni) names.
+/// The best table that the processor runs, or the one that TENON_CPU_ISA (generic, avx2, avx512, avx512_vnni, avx512_bf16) names.
 /// Chosen at the first call. Thread-safe.
 inline const isa::Table& isa_table();
 

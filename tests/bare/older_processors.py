@@ -87,7 +87,7 @@ def run(emulated: Emulated, tenon: str) -> list[str]:
     out = []
     if done.returncode != 0 or "on cpu/cpu:0" not in done.stdout:
         out.append(f"run: {said(done)}")
-    lacking = [isa for isa in ("avx512_vnni", "avx512", "avx2") if isa not in emulated.processor.features]
+    lacking = [isa for isa in ("avx512_bf16", "avx512_vnni", "avx512", "avx2") if isa not in emulated.processor.features]
     for isa in lacking:
         done = emulated(*words, environment={"TENON_CPU_ISA": isa})
         if done.returncode != REFUSED or f"TENON_CPU_ISA is '{isa}', which this processor does not support" not in done.stderr:
@@ -133,7 +133,7 @@ def one_table(emulated: Emulated, tests: str, table: str, environment: dict[str,
 def shared_functions(objects: pathlib.Path) -> list[str]:
     """Functions of an instruction set that the linker may take for another's."""
     out = []
-    for isa in ("avx2", "avx512", "avx512_vnni"):
+    for isa in ("avx2", "avx512", "avx512_vnni", "avx512_bf16"):
         files = sorted(objects.glob(f"tenon_cpu_isa_{isa}.dir/isa/*.o"))
         if not files:
             out.append(f"no objects of {isa} in {objects}")

@@ -1,6 +1,7 @@
 // Models through islands of the cpu provider, and through its kernels alone.
 #pragma once
 
+#include <cstdlib>
 #include <cstring>
 
 #include "tests/support/model_case.h"
@@ -16,6 +17,33 @@ inline config::Config islands_config(bool on, const std::vector<std::string>& se
     EXPECT_TRUE(status.ok()) << status.to_string();
   }
   return config;
+}
+
+/// Whether the cpu provider computes in bfloat16 here.
+inline bool has_bfloat16() {
+#if defined(__x86_64__)
+  const char* isa = std::getenv("TENON_CPU_ISA");
+  return (isa == nullptr || std::string(isa) == "avx512_bf16") && __builtin_cpu_supports("avx512bf16") != 0;
+#else
+  return false;
+#endif
+}
+
+/// With precision.default = "bf16" results are near those of float32, and the same only if the processor has no bfloat16.
+inline void compare_bfloat16(const std::string& bytes, const std::vector<session::NamedValue>& inputs,
+                             bool changes, const std::string& what) {
+  const auto low = make_session(bytes, islands_config(true, {"precision.default=bf16"})),
+             exact = make_session(bytes, islands_config(true));
+  ASSERT_TRUE(low != nullptr && exact != nullptr) << what;
+  const std::vector<ValueRef> got = run(*low, inputs), wanted = run(*exact, inputs);
+  expect_close(got, wanted, 2e-2f, what);
+  const bool same = std::equal(got.begin(), got.end(), wanted.begin(), [](const auto& a, const auto& b) {
+    const std::vector<float> x = floats(a), y = floats(b);
+    return std::memcmp(x.data(), y.data(), x.size() * sizeof(float)) == 0;
+  });
+  if (changes || !has_bfloat16()) {
+    EXPECT_EQ(same, !has_bfloat16()) << what;
+  }
 }
 
 /// The number of nodes of the largest part.
@@ -37,10 +65,12 @@ inline void compare_islands(const std::string& bytes, const std::vector<session:
 
 /// The first output has the same bits with any number of threads.
 inline void expect_same_with_threads(const std::string& bytes, const std::vector<session::NamedValue>& inputs,
-                                     const std::string& what) {
+                                     const std::string& what, const std::vector<std::string>& settings = {}) {
   std::vector<float> first;
   for (const char* threads : {"1", "2", "3", "7", "2"}) {
-    const auto session = make_session(bytes, islands_config(true, {std::string("threads.count=") + threads}));
+    std::vector<std::string> all{std::string("threads.count=") + threads};
+    all.insert(all.end(), settings.begin(), settings.end());
+    const auto session = make_session(bytes, islands_config(true, all));
     ASSERT_NE(session, nullptr) << what;
     const std::vector<float> y = floats(run(*session, inputs)[0]);
     if (first.empty()) first = y;

@@ -72,22 +72,28 @@ bool is_island(const std::string& network) {
   return largest_part(*make_session(network, islands_config(true))) > 1;
 }
 
+/// Any network, and its inputs.
+Recurrent any(std::mt19937& random) {
+  const auto draw = [&](int64_t low, int64_t high) {
+    return std::uniform_int_distribution<int64_t>(low, high)(random);
+  };
+  Recurrent r;
+  r.op = std::array{"LSTM", "GRU", "RNN"}[static_cast<size_t>(draw(0, 2))];
+  r.direction = std::array{"forward", "reverse", "bidirectional"}[static_cast<size_t>(draw(0, 2))];
+  r.time = draw(0, 7), r.batch = draw(0, 4), r.input = draw(0, 40), r.hidden = draw(1, 90);
+  r.bias = draw(0, 2) > 0, r.state = draw(0, 1) > 0, r.symbolic = draw(0, 2) == 0;
+  if (draw(0, 5) == 0) r.hidden = draw(250, 530);  // several parts of sums
+  for (bool& given : r.outputs) given = draw(0, 3) > 0;
+  r.outputs[draw(0, 1)] = true;
+  if (r.op == "GRU") r.attributes = {Attribute::of_int("linear_before_reset", draw(0, 4) > 0)};
+  return r;
+}
+
 TEST(RecurrentIslands, RandomNetworksGiveWhatKernelsGive) {
   int islands = 0;
   for (uint32_t seed = 0; seed < 120; ++seed) {
     std::mt19937 random(seed);
-    const auto draw = [&](int64_t low, int64_t high) {
-      return std::uniform_int_distribution<int64_t>(low, high)(random);
-    };
-    Recurrent r;
-    r.op = std::array{"LSTM", "GRU", "RNN"}[static_cast<size_t>(draw(0, 2))];
-    r.direction = std::array{"forward", "reverse", "bidirectional"}[static_cast<size_t>(draw(0, 2))];
-    r.time = draw(0, 7), r.batch = draw(0, 4), r.input = draw(0, 40), r.hidden = draw(1, 90);
-    r.bias = draw(0, 2) > 0, r.state = draw(0, 1) > 0, r.symbolic = draw(0, 2) == 0;
-    if (draw(0, 5) == 0) r.hidden = draw(250, 530);  // several parts of sums
-    for (bool& given : r.outputs) given = draw(0, 3) > 0;
-    r.outputs[draw(0, 1)] = true;
-    if (r.op == "GRU") r.attributes = {Attribute::of_int("linear_before_reset", draw(0, 4) > 0)};
+    const Recurrent r = any(random);
     const std::string network = r.network(random);
     const std::vector<session::NamedValue> values = r.values(random);
     const auto without = make_session(network, islands_config(false));
@@ -119,6 +125,29 @@ TEST(RecurrentIslands, ThreadsDoNotChangeBits) {
       const std::vector<ValueRef> got = run(*more, values);
       for (size_t i = 0; i < got.size(); ++i) EXPECT_EQ(floats(got[i]), floats(wanted[i])) << op << threads;
     }
+  }
+}
+
+TEST(RecurrentIslands, InBFloat16TheyAreNear) {
+  int changed = 0;
+  for (uint32_t seed = 0; seed < 60; ++seed) {
+    std::mt19937 random(seed);
+    const Recurrent r = any(random);
+    const std::string network = r.network(random);
+    const bool changes = r.time * r.batch > 1 && r.input > 0 && r.outputs[0] && is_island(network);
+    changed += changes ? 1 : 0;
+    compare_bfloat16(network, r.values(random), changes, "seed " + std::to_string(seed) + ", " + r.text());
+  }
+  EXPECT_GE(changed, 15);
+}
+
+TEST(RecurrentIslands, InBFloat16ThreadsDoNotChangeBits) {
+  for (const char* op : {"LSTM", "GRU", "RNN"}) {
+    std::mt19937 random(3);
+    Recurrent r{.op = op, .direction = "bidirectional", .time = 20, .batch = 3, .input = 65, .hidden = 301};
+    if (r.op == "GRU") r.attributes = {Attribute::of_int("linear_before_reset", 1)};
+    const std::string network = r.network(random);
+    expect_same_with_threads(network, r.values(random), op, {"precision.default=bf16"});
   }
 }
 

@@ -172,6 +172,48 @@ TEST(OneDnnShapes, ProductsAreLeftToIslandsOfTheCpuProviderButInBFloat16) {
   EXPECT_EQ(nodes_on(*rough, "onednn"), __builtin_cpu_supports("avx512bf16") ? 6u : 0u);
 }
 
+/// Attention of one head, with a product before it that is worth the provider in bfloat16.
+std::string attention(std::mt19937& random, int64_t keys) {
+  GraphMaker m;
+  const auto heads = [&](const char* name) {
+    const Id x = m.input(name, GraphMaker::f32({1, 1, keys, 256}));
+    return m.node("MatMul",
+                  {x, m.constant(std::string("w") + name, {256, 256}, noise(random, 256 * 256, 0.05f))});
+  };
+  const Id turned = m.node("Transpose", {heads("k")}, {Attribute::of_ints("perm", {0, 1, 3, 2})});
+  const Id scores =
+      m.node("Mul", {m.node("MatMul", {heads("q"), turned}), m.constant("scale", {}, {0.0625f})});
+  m.output(m.node("MatMul", {m.node("Softmax", {scores}), heads("v")}), "y");
+  return m.bytes(23);
+}
+
+TEST(OneDnnShapes, AttentionInBFloat16IsLeftToTheCpuProviderIfItHasManyKeys) {
+  if (!__builtin_cpu_supports("avx512bf16")) return;  // this provider then claims none of these nodes
+  std::mt19937 random(4);
+  const auto session_with = [&](int64_t keys, const char* claim) {
+    return make_session(
+        attention(random, keys),
+        onednn({std::string("provider.onednn.options.claim=") + claim, "precision.default=bf16"}));
+  };
+  for (const int64_t many : {100, 256}) {
+    const auto session = session_with(many, "worthwhile");
+    ASSERT_NE(session, nullptr);
+    EXPECT_EQ(nodes_on(*session, "cpu"), 1u) << "the raised Attention";
+    const auto all = session_with(many, "all");
+    ASSERT_NE(all, nullptr);
+    EXPECT_EQ(nodes_on(*all, "cpu"), 0u);
+  }
+  const auto few = session_with(99, "worthwhile");
+  ASSERT_NE(few, nullptr);
+  EXPECT_EQ(nodes_on(*few, "cpu"), 0u);
+  std::mt19937 noise_of(5);
+  const std::vector<session::NamedValue> inputs{{"k", image(noise_of, {1, 1, 256, 256})},
+                                                {"q", image(noise_of, {1, 1, 256, 256})},
+                                                {"v", image(noise_of, {1, 1, 256, 256})}};
+  compare(attention(random, 256), inputs,
+          onednn({"provider.onednn.options.claim=worthwhile", "precision.default=bf16"}), 2e-2f, "bf16");
+}
+
 TEST(OneDnnShapes, WhatIsWorthItIsTakenAsAWhole) {
   std::mt19937 random(4);
   GraphMaker m;

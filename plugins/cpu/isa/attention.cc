@@ -1,6 +1,6 @@
 #include "isa/attention.h"
 
-#include "isa/compute_parts.h"
+#include "isa/attention_pack.h"
 #include "isa/math.h"
 
 namespace tenon::cpu::isa {
@@ -9,44 +9,6 @@ namespace {
 
 typedef int32_t Ints __attribute__((vector_size(TENON_ISA_BYTES)));
 constexpr float kInfinity = __builtin_inff();
-
-// Panels as in isa/panels.cc: up to kVectors registers of columns, row after row, all of about the same width; the
-// last columns are padded with zeros to a whole register.
-inline int64_t vectors_of(int64_t columns) { return (columns + kLanes - 1) / kLanes; }
-inline int64_t panels_of(int64_t n) { return (vectors_of(n) + kVectors - 1) / kVectors; }
-inline int64_t column_of(int64_t panel, int64_t n) { return panel * vectors_of(n) / panels_of(n) * kLanes; }
-
-int64_t padded(int64_t n) { return vectors_of(n) * kLanes; }
-
-void pack_keys(const float* keys, int64_t stride, int64_t n, int64_t size, float* out) {
-  for (int64_t p = 0; p < panels_of(n); ++p) {
-    const int64_t column = column_of(p, n), width = column_of(p + 1, n) - column,
-                  columns = least(width, n - column);
-    float* panel = out + column * size;
-    transpose_words(keys + column * stride, stride, panel, width, size, columns);
-    if (columns == width) continue;
-    for (int64_t i = 0; i < size; ++i) {
-      for (int64_t j = columns; j < width; ++j) panel[i * width + j] = 0.0f;
-    }
-  }
-}
-
-void pack_values(const float* values, int64_t stride, int64_t n, int64_t size, float* out) {
-  for (int64_t p = 0; p < panels_of(size); ++p) {
-    const int64_t column = column_of(p, size), width = column_of(p + 1, size) - column,
-                  columns = least(width, size - column), whole = columns / kLanes * kLanes;
-    float* to = out + column * n;
-    const float* from = values + column;
-    for (int64_t i = 0; i < n; ++i, from += stride, to += width) {
-      for (int64_t j = 0; j < whole; j += kLanes) store(to + j, load(from + j));
-      for (int64_t j = whole; j < width; ++j) to[j] = j < columns ? from[j] : 0.0f;
-    }
-  }
-}
-
-bool is_packed(int64_t stride, int64_t size) {
-  return stride == size && size % kLanes == 0 && panels_of(size) == 1;
-}
 
 bool is_tame(const float* values, int64_t stride, int64_t n, int64_t size) {
   // Of a row of 1e8 values of this size, no sum of weights and values overflows.
@@ -103,13 +65,13 @@ inline Floats masked(Floats score, Floats mask) {
 /// What becomes of the sums of a tile.
 enum class End : uint8_t { kStore, kAdd, kScore, kMaskedScore };
 
-/// c[rows, columns] = a * b for one panel of b: `tiles` tiles of equal height.
+/// c[rows, columns] = a * b for one panel of b: `tiles` tiles of equal height. a and b are words, see attention_pack.h.
 struct Strip {
   const float* a;
   int64_t lda;
   int64_t tiles;
   const float* b;
-  int64_t k;
+  int64_t k;  // words of a row of a
   float* c;
   int64_t ldc;
   // For scores:
@@ -160,7 +122,8 @@ inline void multiply_tile(const Strip& t, const float* a, float* c, const float*
     b += kTileVectors * kLanes;
     each_of<kTileRows>([&](auto r) TENON_INLINED {
       const Floats factor = all_of(a[r * t.lda + i]);
-      each_of<kTileVectors>([&](auto v) TENON_INLINED { sums[r][v] += factor * factors[v]; });
+      each_of<kTileVectors>([&](auto v)
+                                TENON_INLINED { sums[r][v] = add_products(sums[r][v], factor, factors[v]); });
     });
   }
   if constexpr (kEnd == End::kScore || kEnd == End::kMaskedScore)
@@ -242,7 +205,7 @@ void scores(const ScoreBlock& s) {
     if (next <= s.begin || column >= s.end) continue;
     Strip t{};
     t.a = s.q, t.lda = s.q_stride;
-    t.b = s.keys + column * s.size, t.k = s.size;
+    t.b = s.keys + column * words_of(s.size), t.k = words_of(s.size);
     t.c = s.scores + column, t.ldc = s.ld;
     if (s.tops == nullptr) {
       multiply_panel<End::kStore>(t, s.rows, next - column);
@@ -261,8 +224,8 @@ void scores(const ScoreBlock& s) {
   }
 }
 
-// This many rows of a panel stay near the first-level cache while all queries meet them.
-constexpr int64_t kDepth = 256;
+// This many values of a panel stay near the first-level cache while all queries meet them.
+constexpr int64_t kDepth = 256 * kPair;
 
 void gather(const float* weights, int64_t ld, int64_t rows, const float* values, int64_t n, int64_t size,
             int64_t begin, int64_t end, bool adds, float* out, int64_t out_ld) {
@@ -272,8 +235,8 @@ void gather(const float* weights, int64_t ld, int64_t rows, const float* values,
     for (int64_t p = 0; p < panels_of(size); ++p) {
       const int64_t column = column_of(p, size), width = column_of(p + 1, size) - column;
       Strip t{};
-      t.a = weights + from, t.lda = ld;
-      t.b = values + column * n + from * width, t.k = to - from;
+      t.a = weights + from / kPair, t.lda = ld;
+      t.b = values + column * words_of(n) + from / kPair * width, t.k = words_of(to - from);
       t.c = out + column, t.ldc = out_ld;
       if (adds || from > begin) {
         multiply_panel<End::kAdd>(t, rows, width);
@@ -411,7 +374,7 @@ inline Pass find_tops(const ScoreRows& s, int64_t r, Floats& tops) {
   return out;
 }
 
-/// Returns the sums of the weights.
+/// Returns the sums of the weights. Where weights are shorter than scores, they take the front of the row, behind what was read.
 inline Floats take_powers(const ScoreRows& s, int64_t r, const Pass& pass, float shift) {
   float* x = s.scores + r * s.ld;
   const Floats scale = all_of(pass.scale), shifts = all_of(shift);
@@ -419,10 +382,10 @@ inline Floats take_powers(const ScoreRows& s, int64_t r, const Pass& pass, float
   for (int64_t i = pass.first; i < pass.last; i += kLanes) {
     const Floats e = exp_of(load(x + i) * scale - shifts);
     sums += e;
-    store(x + i, e);
+    store_weights(x, i, e);
   }
-  for (int64_t i = s.first; i < pass.first; ++i) x[i] = 0.0f;
-  for (int64_t i = pass.last; i < s.last; ++i) x[i] = 0.0f;
+  for (int64_t i = s.first; i < pass.first; i += kLanes) store_weights(x, i, Floats{});
+  for (int64_t i = pass.last; i < s.last; i += kLanes) store_weights(x, i, Floats{});
   return sums;
 }
 
@@ -518,8 +481,9 @@ void mix(const float* weights, const float* values, int64_t stride, int64_t n, i
   }
 }
 
-constexpr Attention kAttention = {kLanes, kRows, padded, pack_keys,  pack_values, is_packed, is_tame,
-                                  scores, weigh, gather, read_bools, multiply,    dots,      mix};
+constexpr Attention kAttention = {kLanes,      kRows,     kPair,   padded, pack_row, pack_keys,
+                                  pack_values, is_packed, is_tame, scores, weigh,    gather,
+                                  read_bools,  multiply,  dots,    mix};
 
 }  // namespace
 }  // namespace TENON_ISA_NAMESPACE

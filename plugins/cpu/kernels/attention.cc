@@ -43,7 +43,8 @@ class Attention {
         causal_(n.attr_i("is_causal", 0) != 0),
         has_scale_(n.has_attr("scale")),
         scale_(static_cast<double>(n.attr_f("scale", 1.0f))),
-        cap_(static_cast<double>(n.attr_f("softcap", 0.0f))) {}
+        cap_(static_cast<double>(n.attr_f("softcap", 0.0f))),
+        isa_(n.input(0).dtype() == TENON_FLOAT32 ? attention_for(n) : isa_attention()) {}
 
   State prepare(PrepareContext& p) const {
     const DimsView q = p.input(0).dims(), k = p.input(1).dims(), v = p.input(2).dims();
@@ -202,7 +203,7 @@ class Attention {
     if constexpr (std::is_same_v<C, float>) {
       const bool sees_all = !causal_ && left_ < 0 && right_ < 0 && !ctx.has_input(6) &&
                             (!mask.values.present() || mask.keys == s.shape.keys);
-      if (job.scores == nullptr && attend_in_blocks(ctx, job, mask, seen, sees_all)) return;
+      if (job.scores == nullptr && attend_in_blocks(ctx, isa_, job, mask, seen, sees_all)) return;
     }
     constexpr C kNever = -std::numeric_limits<C>::infinity();
     attend<C>(ctx, job, [&](int64_t b, int64_t h, int64_t i, C* row) {
@@ -216,6 +217,7 @@ class Attention {
   int64_t heads_, kv_heads_, mode_, left_, right_;
   bool causal_, has_scale_;
   double scale_, cap_;
+  const isa::Attention& isa_;
 };
 TENON_KERNEL(
     Attention, .op_type = "Attention", .since = 23,

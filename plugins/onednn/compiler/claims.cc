@@ -122,6 +122,39 @@ class Scales {
   std::vector<Work> work_;
 };
 
+/// Whether the node is the softmax of an attention with many keys: its scores are a product of two values, scaled and masked
+/// perhaps.
+bool weighs_many_keys(const ep::GraphView& graph, const NodeView& softmax) {
+  if (softmax.op() != "Softmax") return false;
+  // With fewer keys, the change of provider takes as long as is gained.
+  constexpr int64_t kManyKeys = 100;
+  const Dims scores = dims_of(graph, softmax.info().inputs[0]);
+  if (scores.empty() || (scores.back() >= 0 && scores.back() < kManyKeys)) return false;
+  uint32_t value = softmax.info().inputs[0];
+  constexpr int kMostSteps = 3;
+  for (int step = 0; step <= kMostSteps; ++step) {
+    const uint32_t producer = graph.value(value).producer;
+    if (producer == TENON_NO_INDEX) return false;
+    const tenon_node_info node = graph.node(producer);
+    const std::string_view op = ep::view(node.op_type);
+    const auto is_constant = [&](uint32_t i) {
+      return (graph.value(node.inputs[i]).flags & TENON_VALUE_CONSTANT) != 0;
+    };
+    if (op == "MatMul") return !is_constant(0) && !is_constant(1);
+    if (op != "Add" && op != "Mul" && op != "Div") return false;
+    value = node.inputs[is_constant(0) ? 1 : 0];
+  }
+  return false;
+}
+
+/// In bfloat16 the cpu provider has attention that keeps no scores, but only where it finds all of it.
+Support attention_is_faster_there() {
+  return Support::no(TENON_REJECT_COST,
+                     "in bfloat16 the cpu provider's attention is faster than products and a softmax of all "
+                     "scores; to claim it anyway, "
+                     "set provider.onednn.options.claim = \"all\"");
+}
+
 /// Formats nanoseconds for messages, as in "0.3 us".
 std::string microseconds(double ns) {
   const auto tenths = static_cast<int64_t>(std::llround(ns / 100));
@@ -152,6 +185,9 @@ void Instance::offer(const tenon_graph* raw, const tenon_claim_sink* sink) const
       answer = ranks_suit(node);
       scales.set(n, entry->spec.work);
     }
+    if (answer && instance.bf16 && !instance.claims_all && !graph.is_weighed() &&
+        weighs_many_keys(graph, node))
+      answer = attention_is_faster_there();
     can[n] = static_cast<bool>(answer);
     floats[n] = has_floats(node);
     if (!can[n]) ep::reject_node(sink, n, answer);

@@ -1,4 +1,4 @@
-// Attention of float32 in blocks that stay in a processor's caches. Scores never leave them: a block of queries meets
+// Attention of float32, or of bfloat16 where precision allows that, in blocks that stay in a processor's caches. Scores never leave them: a block of queries meets
 // one block of keys after the other, and keeps a running maximum and sum of each query's softmax.
 #pragma once
 
@@ -17,15 +17,9 @@ inline constexpr int64_t kFewQueries = 4;
 template <class Seen>
 class AttentionBlocks {
  public:
-  AttentionBlocks(const Context& ctx, const AttentionJob<float>& job, const ScoreMask& mask, const Seen& seen,
-                  bool sees_all)
-      : ctx_(ctx),
-        job_(job),
-        s_(job.shape),
-        mask_(mask),
-        seen_(seen),
-        sees_all_(sees_all),
-        isa_(isa_attention()) {}
+  AttentionBlocks(const Context& ctx, const isa::Attention& isa, const AttentionJob<float>& job,
+                  const ScoreMask& mask, const Seen& seen, bool sees_all)
+      : ctx_(ctx), job_(job), s_(job.shape), mask_(mask), seen_(seen), sees_all_(sees_all), isa_(isa) {}
 
   void run_few() const {
     const int64_t ld = isa_.padded(s_.keys);
@@ -44,15 +38,17 @@ class AttentionBlocks {
   bool run() const {
     std::atomic<bool> is_wild{false};
     const Plan p = plan();
-    const WorkerLists<float> packed_keys(ctx_, s_.size * isa_.padded(p.keys)),
-        packed_values(ctx_, p.keys * p.out_ld), scores(ctx_, p.rows * isa_.padded(p.keys)),
-        sums(ctx_, p.queries * p.out_ld), states(ctx_, 2 * p.queries), row_tops(ctx_, p.rows * isa_.lanes),
-        kept(ctx_, p.rows), masks(ctx_, mask_.needs_room() ? p.rows * p.keys : 0);
+    const WorkerLists<float> packed_queries(ctx_, isa_.pair > 1 ? p.queries * s_.size : 0),
+        packed_keys(ctx_, s_.size * isa_.padded(p.keys)), packed_values(ctx_, p.keys * p.out_ld),
+        scores(ctx_, p.rows * isa_.padded(p.keys)), sums(ctx_, p.queries * p.out_ld),
+        states(ctx_, 2 * p.queries), row_tops(ctx_, p.rows * isa_.lanes), kept(ctx_, p.rows),
+        masks(ctx_, mask_.needs_room() ? p.rows * p.keys : 0);
     const WorkerLists<KeyRange> ranges(ctx_, p.rows);
     const int64_t parts = (s_.queries + p.queries - 1) / p.queries;
     ctx_.parallel_for(s_.batch * s_.heads * parts, grain(p.queries),
                       [&](uint32_t worker, int64_t begin, int64_t end) {
                         Room room;
+                        room.queries = packed_queries.of(worker).data();
                         room.keys = packed_keys.of(worker).data();
                         room.values = packed_values.of(worker).data();
                         room.scores = scores.of(worker).data();
@@ -87,7 +83,7 @@ class AttentionBlocks {
   };
   /// One worker's memory.
   struct Room {
-    float *keys, *values, *scores, *sums, *tops, *totals, *mask;
+    float *queries, *keys, *values, *scores, *sums, *tops, *totals, *mask;
     float* row_tops;  // a register for each row
     float* kept;
     KeyRange* ranges;
@@ -154,6 +150,8 @@ class AttentionBlocks {
   bool part(const Plan& p, Room& room, int64_t b, int64_t h, int64_t first, int64_t last) const {
     const int64_t queries = last - first;
     if (s_.keys == 0) std::fill_n(room.sums, queries * p.out_ld, 0.0f);
+    for (int64_t r = 0; isa_.pair > 1 && r < queries; ++r)
+      isa_.pack_row(job_.query.row(b, h, first + r), s_.size, room.queries + r * s_.size);
     std::fill_n(room.tops, queries, job_.sinks != nullptr ? job_.sinks[h] : kNever);
     std::fill_n(room.totals, queries, job_.sinks != nullptr ? 1.0f : 0.0f);
     for (int64_t at = 0; at < s_.keys; at += p.keys) {
@@ -206,6 +204,7 @@ class AttentionBlocks {
     const int64_t ld = isa_.padded(n);
     isa::ScoreBlock block;
     block.q = job_.query.row(b, h, first + begin), block.q_stride = job_.query.row_stride, block.rows = rows;
+    if (isa_.pair > 1) block.q = room.queries + begin * s_.size, block.q_stride = s_.size;
     block.keys = room.keys, block.size = s_.size, block.n = n;
     block.begin = seen.begin, block.end = seen.end;
     block.scores = room.scores, block.ld = ld;
@@ -288,14 +287,15 @@ class AttentionBlocks {
 
 /// Attention whose scores are no output. `seen(batch, query)` is the range of keys that a query may see, and `sees_all` says that it
 /// always is all keys; the mask is added within it. A query that may see no key gives zeros. Returns false, without a result, where values are so large that
-/// only weights divided by their sum keep it finite, or are NaN or infinite.
+/// only weights divided by their sum keep it finite, or are NaN or infinite. `isa` computes blocks; few queries are in float32 always.
 template <class Seen>
-bool attend_in_blocks(const Context& ctx, const AttentionJob<float>& job, const ScoreMask& mask,
-                      const Seen& seen, bool sees_all) {
+bool attend_in_blocks(const Context& ctx, const isa::Attention& isa, const AttentionJob<float>& job,
+                      const ScoreMask& mask, const Seen& seen, bool sees_all) {
   const AttentionShape& s = job.shape;
   if (s.batch * s.heads * s.queries * s.value_size == 0) return true;
-  const detail::AttentionBlocks<Seen> blocks(ctx, job, mask, seen, sees_all);
-  if (s.queries <= detail::kFewQueries) return blocks.run_few(), true;
+  const bool is_few = s.queries <= detail::kFewQueries;
+  const detail::AttentionBlocks<Seen> blocks(ctx, is_few ? isa_attention() : isa, job, mask, seen, sees_all);
+  if (is_few) return blocks.run_few(), true;
   return blocks.run();
 }
 

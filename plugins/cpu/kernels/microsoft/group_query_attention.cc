@@ -58,7 +58,8 @@ class GroupQueryAttention {
         interleaved_(n.attr_i("rotary_interleaved", 0) != 0),
         smooth_(n.attr_i("smooth_softmax", 0) == 1),
         scale_(n.attr_f("scale", 0.0f)),
-        cap_(n.attr_f("softcap", 0.0f)) {
+        cap_(n.attr_f("softcap", 0.0f)),
+        isa_(n.input(0).dtype() == TENON_FLOAT32 ? attention_for(n) : isa_attention()) {
     constexpr int64_t kMost = int64_t{1} << 30;
     require(heads_ > 0 && heads_ < kMost && kv_heads_ > 0 && heads_ % kv_heads_ == 0, TENON_INVALID_ARGUMENT,
             "num_heads is ", heads_, " and kv_num_heads ", kv_heads_,
@@ -136,7 +137,8 @@ class GroupQueryAttention {
 
   void compute(const Context& ctx, const State& s, const AttentionJob<float>& job) const {
     const auto seen_by = [&](int64_t b, int64_t i) { return seen(ctx, s, b, i); };
-    if (!ctx.has_input(10) && attend_in_blocks(ctx, job, ScoreMask(ctx.input(10)), seen_by, false)) return;
+    if (!ctx.has_input(10) && attend_in_blocks(ctx, isa_, job, ScoreMask(ctx.input(10)), seen_by, false))
+      return;
     attend<float>(ctx, job, [&](int64_t b, int64_t h, int64_t i, float* row) {
       constexpr float kNever = -std::numeric_limits<float>::infinity();
       const KeyRange range = seen_by(b, i);
@@ -264,6 +266,7 @@ class GroupQueryAttention {
   int64_t heads_, kv_heads_, window_;
   bool causal_, rotary_, interleaved_, smooth_;
   float scale_, cap_;
+  const isa::Attention& isa_;
 };
 TENON_KERNEL(GroupQueryAttention, .domain = "com.microsoft", .op_type = "GroupQueryAttention",
              .contract =
