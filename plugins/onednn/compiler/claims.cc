@@ -147,7 +147,16 @@ bool weighs_many_keys(const ep::GraphView& graph, const NodeView& softmax) {
   return false;
 }
 
-/// In bfloat16 the cpu provider has attention that keeps no scores, but only where it finds all of it.
+/// The last convolution; 0 if there is none.
+uint32_t last_convolution(const ep::GraphView& graph) {
+  for (uint32_t n = graph.info().node_count; n-- > 0;) {
+    if (ep::view(graph.node(n).op_type) == "Conv") return n;
+  }
+  return 0;
+}
+
+/// In bfloat16 the cpu provider has attention that keeps no scores, but only where it finds all of it. Before further convolutions that
+/// does not pay: all images that go past the attention would change their layout and type for it.
 Support attention_is_faster_there() {
   return Support::no(TENON_REJECT_COST,
                      "in bfloat16 the cpu provider's attention is faster than products and a softmax of all "
@@ -176,6 +185,8 @@ void Instance::offer(const tenon_graph* raw, const tenon_claim_sink* sink) const
   const ep::GraphView graph(raw);
   std::vector<bool> can(graph.info().node_count, false), floats(can.size(), false);
   Scales scales(graph, instance.bf16);
+  const bool leaves_attention = instance.bf16 && !instance.claims_all && !graph.is_weighed();
+  const uint32_t convolution = leaves_attention ? last_convolution(graph) : 0;
   for (uint32_t n = 0; n < graph.info().node_count; ++n) {
     ep::ConstantStore store;
     const NodeView node(graph, n, store, instance.settings);
@@ -185,8 +196,7 @@ void Instance::offer(const tenon_graph* raw, const tenon_claim_sink* sink) const
       answer = ranks_suit(node);
       scales.set(n, entry->spec.work);
     }
-    if (answer && instance.bf16 && !instance.claims_all && !graph.is_weighed() &&
-        weighs_many_keys(graph, node))
+    if (answer && leaves_attention && n > convolution && weighs_many_keys(graph, node))
       answer = attention_is_faster_there();
     can[n] = static_cast<bool>(answer);
     floats[n] = has_floats(node);

@@ -215,8 +215,8 @@ class Recurrent : public Operation {
     const PairProduct& product = *weights.w_pairs;
     const Tensor pairs = b.temporary({rows, product.words()}, Form::kPlain);
     b.add({given, pairs, x}, [=, &product, bias = weights.w_bias, input = input_](const Run& run) {
-      constexpr int64_t kBlock =
-          48;  // rows that meet a piece of the weights while it is in the nearest cache
+      // So many rows meet a piece of the weights while it is in the nearest cache.
+      constexpr int64_t kBlock = 48;
       const int64_t ld = product.columns(), blocks = (rows + kBlock - 1) / kBlock;
       each_piece(run, blocks, product_cost(kBlock, input, n), [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) {

@@ -83,13 +83,15 @@ class Reduction : public Operation {
   }
   static void pool(Builder& b, const Node& node, const Dims& reduced) {
     const Dims& dims = b.dims(node.inputs[0]);
-    const Tensor x = b.kept(node.inputs[0]);
     Window window;
     window.kernel = Dims(dims.begin() + 2, dims.end());
     window.strides = window.dilations = Dims(window.kernel.size(), 1);
     window.pads_begin = window.pads_end = Dims(window.kernel.size(), 0);
-    const Primitive primitive =
-        make_pooling(b.engine(), Pool::kAverage, x.layout, Layout::any(x.layout.type(), reduced), window);
+    const auto make = [&](const Layout& layout) {
+      return make_pooling(b.engine(), Pool::kAverage, layout, Layout::any(layout.type(), reduced), window);
+    };
+    Tensor x;
+    const Primitive primitive = b.suit(b.kept(node.inputs[0]), make, &x);
     const Layout layout = primitive.layout(kDestination);
     const bool same_axes = b.dims(node.outputs[0]) == reduced;
     const Tensor y = same_axes ? b.create(node.outputs[0], layout) : b.temporary(layout);
