@@ -51,7 +51,7 @@ std::shared_ptr<const Copy> Copy::of(std::span<const std::byte> bytes) {
 
 Copy::~Copy() {
   if (is_paged(size_)) {
-    if (data_ != nullptr) SpareBlocks::of_copies().give(data_, capacity_);
+    if (data_ != nullptr) SpareBlocks::give_copy(data_, capacity_);
   } else {
     std::free(data_);
   }

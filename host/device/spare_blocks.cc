@@ -8,14 +8,24 @@
 
 namespace tenon::runtime {
 
-SpareBlocks& SpareBlocks::get() {
-  static constinit PerProcess<SpareBlocks> blocks;
-  return blocks.get();
-}
+namespace {
+constinit PerProcess<SpareBlocks> g_values, g_copies;
 
-SpareBlocks& SpareBlocks::of_copies() {
-  static constinit PerProcess<SpareBlocks> blocks;
-  return blocks.get(kMostOfCopies, unmap_pages);
+/// Making a pool takes memory, and there may be none.
+void give_to(SpareBlocks* pool, SpareBlocks::Free free, void* block, size_t bytes) noexcept {
+  if (pool == nullptr) return free(block, bytes);
+  pool->give(block, bytes);
+}
+}  // namespace
+
+SpareBlocks& SpareBlocks::get() { return g_values.get(); }
+SpareBlocks& SpareBlocks::of_copies() { return g_copies.get(kMostOfCopies, unmap_pages); }
+
+void SpareBlocks::give_value(void* block, size_t bytes) noexcept {
+  give_to(g_values.peek(), to_heap, block, bytes);
+}
+void SpareBlocks::give_copy(void* block, size_t bytes) noexcept {
+  give_to(g_copies.peek(), unmap_pages, block, bytes);
 }
 
 void SpareBlocks::to_heap(void* block, size_t) { std::free(block); }

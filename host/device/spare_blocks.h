@@ -19,6 +19,9 @@ class SpareBlocks {
   /// Those of the process for values, and for copies of constants, which are cleared when a session is ready.
   static SpareBlocks& get();
   static SpareBlocks& of_copies();
+  /// Gives a block to the process's pool, or frees it where there is none yet. Never fails: values and copies go by it.
+  static void give_value(void* block, size_t bytes) noexcept;
+  static void give_copy(void* block, size_t bytes) noexcept;
 
   /// How a block that is not kept goes.
   using Free = void (*)(void* block, size_t bytes);

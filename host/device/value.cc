@@ -92,7 +92,7 @@ void ValueRef::reset() {
   if (value->free_fn != nullptr) value->free_fn(value->free_context);
   const size_t block = value->block;
   value->~tenon_value();
-  SpareBlocks::get().give(value, block);
+  SpareBlocks::give_value(value, block);
 }
 
 Status check_dims_given(const tenon_tensor& tensor) {
