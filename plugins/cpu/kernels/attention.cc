@@ -44,7 +44,7 @@ class Attention {
         has_scale_(n.has_attr("scale")),
         scale_(static_cast<double>(n.attr_f("scale", 1.0f))),
         cap_(static_cast<double>(n.attr_f("softcap", 0.0f))),
-        isa_(n.input(0).dtype() == TENON_FLOAT32 ? attention_for(n) : isa_attention()) {}
+        isa_(attention_for(n)) {}
 
   State prepare(PrepareContext& p) const {
     const DimsView q = p.input(0).dims(), k = p.input(1).dims(), v = p.input(2).dims();

@@ -36,11 +36,12 @@ struct AttentionShape {
 
 using isa::KeyRange;
 
-/// The functions for attention of float32 in a node: with products in bfloat16 where the session's precision and the processor have
-/// that.
+/// The functions for a node's attention: with products in bfloat16 if its queries are float32 and the session's precision and the
+/// processor have that.
 inline const isa::Attention& attention_for(const NodeView& n) {
   const isa::Attention* bf16 = isa_attention_bf16();
-  return n.instance().precision == TENON_PRECISION_BF16 && bf16 != nullptr ? *bf16 : isa_attention();
+  const bool allowed = n.instance().precision == TENON_PRECISION_BF16 && n.input(0).dtype() == TENON_FLOAT32;
+  return allowed && bf16 != nullptr ? *bf16 : isa_attention();
 }
 
 /// A tensor that broadcasts to [batch, heads, queries, keys] and is added to the scores. Of booleans, false excludes a

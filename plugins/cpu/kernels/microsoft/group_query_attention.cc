@@ -59,7 +59,7 @@ class GroupQueryAttention {
         smooth_(n.attr_i("smooth_softmax", 0) == 1),
         scale_(n.attr_f("scale", 0.0f)),
         cap_(n.attr_f("softcap", 0.0f)),
-        isa_(n.input(0).dtype() == TENON_FLOAT32 ? attention_for(n) : isa_attention()) {
+        isa_(attention_for(n)) {
     constexpr int64_t kMost = int64_t{1} << 30;
     require(heads_ > 0 && heads_ < kMost && kv_heads_ > 0 && heads_ % kv_heads_ == 0, TENON_INVALID_ARGUMENT,
             "num_heads is ", heads_, " and kv_num_heads ", kv_heads_,
