@@ -3,11 +3,8 @@
 #include <chrono>
 
 namespace tenon {
-namespace {
 
-thread_local const Stop* t_stop = nullptr;
-
-}  // namespace
+constinit thread_local const Stop* detail::t_stop = nullptr;
 
 int64_t steady_now_ns() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
@@ -35,15 +32,10 @@ Status Stop::check(std::string_view doing) const {
   return Status();
 }
 
-const Stop* current_stop() { return t_stop; }
-
 Status or_stopped(Status status, std::string_view doing) {
   if (status.ok() || status.kind() == ErrorKind::kDeadline) return status;
   Status stopped = check_stop(doing);
   return stopped.ok() ? status : std::move(stopped).with_context(status.where());
 }
-
-StopScope::StopScope(const Stop* stop) : outer_(std::exchange(t_stop, stop)) {}
-StopScope::~StopScope() { t_stop = outer_; }
 
 }  // namespace tenon

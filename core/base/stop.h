@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "core/base/status.h"
 
@@ -29,8 +30,12 @@ struct Stop {
   Status check(std::string_view doing) const;
 };
 
+namespace detail {
+extern constinit thread_local const Stop* t_stop;
+}
+
 /// The Stop of this thread; null outside of every StopScope.
-const Stop* current_stop();
+inline const Stop* current_stop() { return detail::t_stop; }
 /// current_stop()->check(), or OK.
 inline Status check_stop(std::string_view doing) {
   const Stop* stop = current_stop();
@@ -52,8 +57,8 @@ Status or_stopped(Status status, std::string_view doing);
 class StopScope {
  public:
   /// Borrows `stop`, which must outlive the scope.
-  explicit StopScope(const Stop* stop);
-  ~StopScope();
+  explicit StopScope(const Stop* stop) : outer_(std::exchange(detail::t_stop, stop)) {}
+  ~StopScope() { detail::t_stop = outer_; }
   StopScope(const StopScope&) = delete;
   StopScope& operator=(const StopScope&) = delete;
 

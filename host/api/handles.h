@@ -6,6 +6,7 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "host/base/fork.h"
@@ -54,16 +55,16 @@ struct tenon_cancel {
 
 namespace tenon::c_api {
 
+/// The errors of the checks below.
+Status refuse_handle(bool is_null, std::string_view name);
+Status refuse_busy_slots();
+
 /// Checks that a handle was made in this process: a child of fork() lacks the threads that its parent's handles need.
 template <class Handle>
 Status check_handle(const Handle* handle, std::string_view name) {
-  if (handle == nullptr) return invalid_input(name, " is NULL");
-  if (handle->fork == fork_count()) [[likely]]
+  if (handle != nullptr && handle->fork == fork_count()) [[likely]]
     return ok_status();
-  return Status(StatusCode::kFailedPrecondition,
-                str_cat("this process was forked after ", name,
-                        " was made and cannot use it: make a new session here, or fork before making one"),
-                ErrorKind::kInvalidInput);
+  return refuse_handle(handle == nullptr, name);
 }
 
 /// As check_handle, and checks that no submitted Run of the slots is under way.
@@ -71,11 +72,7 @@ inline Status check_slots(const tenon_slots* slots) {
   RETURN_IF_ERROR(check_handle(slots, "slots"));
   if (slots->submitted == nullptr || slots->submitted->has_ended()) [[likely]]
     return ok_status();
-  return Status(
-      StatusCode::kFailedPrecondition,
-      "a submitted Run of the slots has not ended: wait for it with pending_wait, or use the slots in "
-      "its callback",
-      ErrorKind::kInvalidInput);
+  return refuse_busy_slots();
 }
 
 /// Frees a handle. A handle of the parent process is not freed, because that could wait for ever.

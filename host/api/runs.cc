@@ -17,6 +17,7 @@ namespace {
 class RunRequest {
  public:
   Status read(const tenon_run_options* options) {
+    if (options == nullptr) return ok_status();
     ASSIGN_OR_RETURN(const tenon_run_options given, read_run_options(options));
     options_.deadline_ns = given.deadline_ns;
     options_.keep_outputs = (given.flags & TENON_RUN_KEEP_OUTPUTS) != 0;
@@ -53,9 +54,11 @@ class RunRequest {
 class Borrowed {
  public:
   Borrowed(const tenon_named_value* inputs, uint32_t count) {
-    named_.reserve(count);
-    for (uint32_t i = 0; i < count; ++i)
-      named_.push_back({view(inputs[i].name), runtime::ValueRef::adopt(inputs[i].value)});
+    named_.resize(count);
+    for (uint32_t i = 0; i < count; ++i) {
+      named_[i].name = view(inputs[i].name);
+      named_[i].value = runtime::ValueRef::adopt(inputs[i].value);
+    }
   }
   ~Borrowed() {
     for (session::NamedValue& input : named_) static_cast<void>(input.value.release());

@@ -33,7 +33,8 @@ tenon_status give_plain(StatusCode code, ErrorKind kind, const char* message, te
 template <class Body>
 tenon_status guarded(tenon_error* error, Body&& body) noexcept {
   try {
-    return give_status(body(), error);
+    const Status status = body();
+    return status.ok() ? TENON_OK : give_status(status, error);
   } catch (const std::bad_alloc&) {
     return give_plain(StatusCode::kResourceExhausted, ErrorKind::kOutOfMemory,
                       "out of host memory: an allocation in the runtime failed", error);

@@ -86,9 +86,9 @@ ValueRef ValueRef::share(tenon_value* value) {
   return adopt(value);
 }
 
-void ValueRef::reset() {
+void ValueRef::give_back() {
   tenon_value* value = std::exchange(value_, nullptr);
-  if (value == nullptr || value->count.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  if (value->count.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   if (value->free_fn != nullptr) value->free_fn(value->free_context);
   const size_t block = value->block;
   value->~tenon_value();

@@ -49,9 +49,13 @@ class ValueRef {
   inline const tenon_value* operator->() const { return value_; }
   /// Gives the count to the caller.
   tenon_value* release() { return std::exchange(value_, nullptr); }
-  void reset();
+  void reset() {
+    if (value_ != nullptr) give_back();
+  }
 
  private:
+  void give_back();
+
   tenon_value* value_ = nullptr;
 };
 

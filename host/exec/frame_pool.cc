@@ -23,6 +23,38 @@ std::vector<PlanInput> inputs_of(const Executable& executable, std::span<const A
   return inputs;
 }
 
+/// Calls `take` with each number of the signature.
+template <class Take>
+void for_each_word(std::span<const Argument> arguments, std::span<const uint32_t> kept, Take&& take) {
+  for (const Argument& argument : arguments) {
+    const tenon_tensor& tensor = argument.tensor;
+    if (tensor.kind != TENON_KIND_TENSOR) {
+      take(-1);  // no number of an element type
+      take(tensor.kind);
+      continue;
+    }
+    const MemoryDomain* domain = argument.domain();
+    const uint64_t place = domain == nullptr ? 0 : domain->number;
+    take(static_cast<int64_t>(tensor.dtype | place << 32));
+    take(tensor.rank);
+    for (uint32_t d = 0; d < tensor.rank; ++d) take(tensor.dims[d]);
+  }
+  for (const uint32_t output : kept) take(output);
+}
+
+/// As signature_of(arguments, kept) == signature, without memory.
+bool has_signature(std::span<const Argument> arguments, std::span<const uint32_t> kept,
+                   const plan::Signature& signature) {
+  const std::vector<int64_t>& words = signature.words();
+  size_t at = 0;
+  bool same = true;
+  for_each_word(arguments, kept, [&](int64_t word) {
+    same = same && at < words.size() && words[at] == word;
+    ++at;
+  });
+  return same && at == words.size();
+}
+
 }  // namespace
 
 plan::Signature signature_of(std::span<const Argument> arguments, std::span<const uint32_t> kept) {
@@ -30,19 +62,7 @@ plan::Signature signature_of(std::span<const Argument> arguments, std::span<cons
   size_t words = kept.size();
   for (const Argument& argument : arguments) words += 2 + argument.tensor.rank;
   signature.reserve(words);
-  for (const Argument& argument : arguments) {
-    const tenon_tensor& tensor = argument.tensor;
-    if (tensor.kind != TENON_KIND_TENSOR) {
-      signature.add_absent();
-      signature.add_word(tensor.kind);
-      continue;
-    }
-    const MemoryDomain* domain = argument.domain();
-    const uint64_t place = domain == nullptr ? 0 : domain->number;
-    signature.add_word(static_cast<int64_t>(tensor.dtype | place << 32));
-    signature.add_shape({tensor.dims, tensor.rank});
-  }
-  for (const uint32_t output : kept) signature.add_word(output);
+  for_each_word(arguments, kept, [&](int64_t word) { signature.add_word(word); });
   return signature;
 }
 
@@ -54,12 +74,10 @@ FramePool::~FramePool() = default;
 Result<std::unique_ptr<Frame>> FramePool::take(const Executable& executable,
                                                std::span<const Argument> arguments,
                                                std::span<const uint32_t> kept) {
-  plan::Signature signature = signature_of(arguments, kept);
   std::unique_ptr<Frame> frame = hot_.take();
-  if (frame != nullptr) {
-    if (frame->plan().signature == signature) return frame;
-    put_idle(std::move(frame));
-  }
+  if (frame != nullptr && has_signature(arguments, kept, frame->plan().signature)) return frame;
+  if (frame != nullptr) put_idle(std::move(frame));
+  const plan::Signature signature = signature_of(arguments, kept);
   frame = take_idle(signature);
   if (frame != nullptr) return frame;
   ASSIGN_OR_RETURN(const std::shared_ptr<const Plan> plan, find_plan(executable, arguments, kept, signature));

@@ -23,23 +23,11 @@ int64_t RunControl::drain_end() {
   return drain_end_ns;
 }
 
-Status RunState::begin(const uint32_t* cancel, int64_t deadline_ns) {
-  control.stop.word = cancel;
-  control.stop.deadline_ns = 0;
-  control.allowed_ns = deadline_ns;
-  control.left_work = false;
-  control.drain_end_ns = 0;
-  if (deadline_ns == 0) return ok_status();
+Status RunState::set_deadline(const uint32_t* cancel, int64_t deadline_ns) {
   control.stop.deadline_ns = steady_after_ns(deadline_ns);
   RETURN_IF_ERROR(alarm.set(control.stop.deadline_ns, cancel));
   control.stop.word = alarm.word();
   return ok_status();
-}
-
-void RunState::end() {
-  alarm.clear();
-  run.trace = nullptr;
-  run.threads.finish();
 }
 
 }  // namespace tenon::runtime

@@ -37,14 +37,28 @@ struct RunState {
 
   /// Before a Run: sets `cancel` (may be null) and a deadline `deadline_ns` from now (0: none). Kernels see both in the
   /// word of control.stop.
-  Status begin(const uint32_t* cancel, int64_t deadline_ns);
+  Status begin(const uint32_t* cancel, int64_t deadline_ns) {
+    control.stop.word = cancel;
+    control.stop.deadline_ns = 0;
+    control.allowed_ns = deadline_ns;
+    control.left_work = false;
+    control.drain_end_ns = 0;
+    return deadline_ns == 0 ? ok_status() : set_deadline(cancel, deadline_ns);
+  }
   /// After the Run: releases the workers and clears the alarm. `cancel` is not read any more.
-  void end();
+  void end() {
+    alarm.clear();
+    run.trace = nullptr;
+    run.threads.finish();
+  }
 
   ScratchArena scratch;
   tenon_run run;
   RunControl control;
   Alarm alarm;
+
+ private:
+  Status set_deadline(const uint32_t* cancel, int64_t deadline_ns);
 };
 
 }  // namespace tenon::runtime

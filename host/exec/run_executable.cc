@@ -87,7 +87,7 @@ Status bind_outputs(const Executable& executable, Frame& frame, std::span<const 
 void keep_values(Frame& frame, std::span<const Argument> arguments, std::span<const ValueRef> written) {
   for (const Argument& argument : arguments) {
     frame.keep(argument.owner);
-    frame.keep(argument.keeper);
+    if (argument.value != nullptr) frame.keep(ValueRef::share(argument.value));
   }
   for (const ValueRef& output : written) frame.keep(output);
 }
@@ -122,13 +122,12 @@ Status collect_outputs(const Executable& executable, Frame& frame, std::span<Val
 
 }  // namespace
 
-Argument::Argument(ValueRef value) {
-  if (value) {
-    tensor = value->tensor;
-    if (!value->is_tensor()) tensor.object = value.get();
-    memory = value->memory;
+Argument::Argument(ValueRef of) : value(of.get()) {
+  if (of) {
+    tensor = of->tensor;
+    if (!of->is_tensor()) tensor.object = of.get();
   }
-  owner = std::move(value);
+  owner = std::move(of);
 }
 
 Status run_executable(const Executable& executable, RunState& state, std::span<const Argument> arguments,
@@ -137,8 +136,8 @@ Status run_executable(const Executable& executable, RunState& state, std::span<c
   Lease frame(executable, std::move(taken));
   for (uint32_t i = 0; i < arguments.size(); ++i) {
     if (executable.is_state_input(i)) continue;
-    if (arguments[i].memory != nullptr) {
-      frame->bind_input(i, *arguments[i].memory);
+    if (arguments[i].is_on_device()) {
+      frame->bind_input(i, arguments[i].memory());
     } else {
       frame->bind_input(i, arguments[i].tensor, arguments[i].owner);
     }

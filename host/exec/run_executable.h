@@ -18,16 +18,19 @@ namespace tenon::runtime {
 struct Argument {
   tenon_tensor tensor{};
   ValueRef owner;
-  ValueRef keeper;                 // holds the memory, too, but outputs do not share it; may be empty
-  std::shared_ptr<Buffer> memory;  // of a value on a device; else null
+  /// The value that has the memory, when outputs do not share it; may be null. The caller has a count of it until the Run
+  /// is over.
+  tenon_value* value = nullptr;
 
   Argument() = default;
   explicit Argument(const tenon_tensor& described) : tensor(described) {}
   /// Shares the whole value. An empty reference is an empty optional.
-  explicit Argument(ValueRef value);
+  explicit Argument(ValueRef of);
 
   /// Of a value on a device; null for host memory.
-  const MemoryDomain* domain() const { return memory == nullptr ? nullptr : memory->domain(); }
+  const MemoryDomain* domain() const { return is_on_device() ? memory().domain() : nullptr; }
+  bool is_on_device() const { return value != nullptr && value->is_on_device(); }
+  const Buffer& memory() const { return *value->memory; }
 };
 
 /// `arguments`: one per input of the executable. `outputs`: one per output; an entry that is not empty is the caller's

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 #include "core/base/stop.h"
 #include "host/services/cores.h"
@@ -134,10 +135,9 @@ Status Alarm::set(int64_t deadline_ns, const uint32_t* also) {
   return ok_status();
 }
 
-void Alarm::clear() {
-  AlarmClock* clock = clock_;
-  clock_ = nullptr;
-  if (clock != nullptr && clock->is_own()) clock->remove(this);
+void Alarm::leave() {
+  AlarmClock* clock = std::exchange(clock_, nullptr);
+  if (clock->is_own()) clock->remove(this);
 }
 
 }  // namespace tenon::runtime

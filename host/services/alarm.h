@@ -24,13 +24,17 @@ class Alarm {
   /// atomically until clear(). Replaces an earlier setting. RESOURCE_EXHAUSTED when the system gives no thread.
   Status set(int64_t deadline_ns, const uint32_t* also);
   /// Stops the alarm; the word keeps its value. Does nothing when no alarm is set.
-  void clear();
+  void clear() {
+    if (clock_ != nullptr) leave();
+  }
   const uint32_t* word() const { return &word_; }
   /// Sets the word at once, also when no alarm is set. Thread-safe.
   void ring() { __atomic_store_n(&word_, 1u, __ATOMIC_RELAXED); }
 
  private:
   friend class AlarmClock;
+  void leave();
+
   uint32_t word_ = 0;
   const uint32_t* also_ = nullptr;
   int64_t deadline_ns_ = 0;

@@ -10,9 +10,9 @@ const std::shared_ptr<MemoryBudget>& no_budget() {
   return *none;
 }
 
-thread_local const std::shared_ptr<MemoryBudget>* t_current = nullptr;
-
 }  // namespace
+
+constinit thread_local const std::shared_ptr<MemoryBudget>* detail::t_budget = nullptr;
 
 MemoryBudget::MemoryBudget(uint64_t limit, uint64_t longest_string)
     : limit_(limit != 0 ? limit : usable_memory()),
@@ -48,13 +48,8 @@ Status MemoryBudget::refusal(uint64_t bytes, uint64_t used) const {
 }
 
 const std::shared_ptr<MemoryBudget>& current_budget() {
-  return t_current == nullptr ? no_budget() : *t_current;
+  return detail::t_budget == nullptr ? no_budget() : *detail::t_budget;
 }
-
-BudgetScope::BudgetScope(const std::shared_ptr<MemoryBudget>& budget)
-    : outer_(std::exchange(t_current, &budget)) {}
-
-BudgetScope::~BudgetScope() { t_current = outer_; }
 
 Result<MemoryCharge> MemoryCharge::take(const std::shared_ptr<MemoryBudget>& budget, uint64_t bytes) {
   MemoryCharge charge;

@@ -39,6 +39,10 @@ class MemoryBudget {
   std::atomic<uint64_t> used_{0};
 };
 
+namespace detail {
+extern constinit thread_local const std::shared_ptr<MemoryBudget>* t_budget;
+}
+
 /// The budget that pays for this thread's memory; null outside all scopes.
 const std::shared_ptr<MemoryBudget>& current_budget();
 
@@ -46,8 +50,9 @@ const std::shared_ptr<MemoryBudget>& current_budget();
 class BudgetScope {
  public:
   /// Borrows `budget`.
-  explicit BudgetScope(const std::shared_ptr<MemoryBudget>& budget);
-  ~BudgetScope();
+  explicit BudgetScope(const std::shared_ptr<MemoryBudget>& budget)
+      : outer_(std::exchange(detail::t_budget, &budget)) {}
+  ~BudgetScope() { detail::t_budget = outer_; }
   BudgetScope(const BudgetScope&) = delete;
   BudgetScope& operator=(const BudgetScope&) = delete;
 

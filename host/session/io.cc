@@ -140,15 +140,16 @@ Status check_symbols(const IoList& inputs, std::span<const runtime::Argument> ar
   return ok_status();
 }
 
-Status align(runtime::Argument* argument) {
-  const tenon_tensor& tensor = argument->tensor;
-  if (tensor.kind != TENON_KIND_TENSOR || tensor.dtype == TENON_STRING || tensor.data == nullptr ||
-      argument->memory != nullptr)
-    return ok_status();
+bool is_aligned(const tenon_tensor& tensor) {
+  if (tensor.kind != TENON_KIND_TENSOR || tensor.dtype == TENON_STRING || tensor.data == nullptr) return true;
   const uint32_t bits = ir::element_bits(static_cast<ir::ElementType>(tensor.dtype));
   const uint64_t wanted = std::clamp<uint64_t>(bits / 8, 1, 8);
-  if (reinterpret_cast<uintptr_t>(tensor.data) % wanted == 0) return ok_status();
-  ASSIGN_OR_RETURN(runtime::ValueRef copied, runtime::copy_tensor(tensor));
+  return reinterpret_cast<uintptr_t>(tensor.data) % wanted == 0;
+}
+
+Status align(runtime::Argument* argument) {
+  if (argument->is_on_device() || is_aligned(argument->tensor)) return ok_status();
+  ASSIGN_OR_RETURN(runtime::ValueRef copied, runtime::copy_tensor(argument->tensor));
   *argument = runtime::Argument(std::move(copied));
   return ok_status();
 }

@@ -69,6 +69,9 @@ Status check_symbols(const IoList& inputs, std::span<const runtime::Argument> ar
 /// the input.
 Status check_device_input(const IoEntry& entry, const tenon_value& value);
 
+/// A tensor's address in host memory is a multiple of its element's size, or of 8. True for other kinds of values.
+bool is_aligned(const tenon_tensor& tensor);
+
 /// Replaces a tensor by a copy when its address is not aligned for its element type.
 Status align(runtime::Argument* argument);
 

@@ -30,9 +30,9 @@ Status report(const SessionOptions& options, double fraction, std::string_view s
 /// A device may be lost while a Run is repeated.
 Status check_values(std::span<const runtime::Argument> arguments, const IoList& inputs) {
   for (size_t i = 0; i < arguments.size(); ++i) {
-    if (arguments[i].memory == nullptr) continue;
-    RETURN_IF_ERROR(runtime::check_usable(*arguments[i].keeper.get())
-                        .with_context(str_cat("input '", inputs[i].name, "'")));
+    if (!arguments[i].is_on_device()) continue;
+    RETURN_IF_ERROR(
+        runtime::check_usable(*arguments[i].value).with_context(str_cat("input '", inputs[i].name, "'")));
   }
   return ok_status();
 }
@@ -288,8 +288,8 @@ Status Session::check_arguments(std::span<runtime::Argument> arguments) const {
       }
       argument = runtime::Argument(default_values_[i]->tensor);
     }
-    if (argument.memory != nullptr) {
-      RETURN_IF_ERROR(check_device_input(inputs_[i], *argument.keeper.get()));
+    if (argument.is_on_device()) {
+      RETURN_IF_ERROR(check_device_input(inputs_[i], *argument.value));
       continue;
     }
     RETURN_IF_ERROR(check_input(inputs_[i], argument.tensor));
@@ -301,20 +301,6 @@ Status Session::check_arguments(std::span<runtime::Argument> arguments) const {
 void Session::prepare_state(runtime::RunState* state) const {
   state->run.threads.set(pool_, threads_, deterministic_);
   state->scratch.count_for(memory_);
-}
-
-Status Session::begin_run(const RunOptions& options, runtime::RunState* state) const {
-  if (recorder_ != nullptr) [[unlikely]]
-    recorder_->begin_run();
-  state->control.trace = trace_for(options);
-  return state->begin(options.cancel, options.deadline_ns);
-}
-
-runtime::Trace* Session::trace_for(const RunOptions& options) const {
-  const bool is_profiling = is_profiling_.load(std::memory_order_relaxed);
-  if (options.trace == nullptr) return is_profiling ? trace_.get() : nullptr;
-  if (is_profiling) options.trace->also(trace_);
-  return options.trace;
 }
 
 Result<std::string> Session::end_profile() {
@@ -367,8 +353,7 @@ Status Session::run(const RunOptions& options, std::span<const NamedValue> input
     if (arguments[index].tensor.kind != TENON_KIND_NONE)
       return invalid_input("input '", input.name, "' is given twice");
     arguments[index] = runtime::Argument(input.value->tensor);
-    arguments[index].keeper = input.value;
-    arguments[index].memory = input.value->memory;
+    arguments[index].value = input.value.get();
     if (!input.value->is_tensor()) arguments[index].tensor.object = input.value.get();
   }
   RETURN_IF_ERROR(check_arguments(span_of(arguments)));

@@ -123,7 +123,11 @@ class Session {
   /// Gives `state` the threads and the memory budget of this session.
   void prepare_state(runtime::RunState* state) const;
   /// Before each Run: sets in `state` what may stop the Run, and its trace.
-  Status begin_run(const RunOptions& options, runtime::RunState* state) const;
+  Status begin_run(const RunOptions& options, runtime::RunState* state) const {
+    if (recorder_ != nullptr) recorder_->begin_run();
+    state->control.trace = trace_for(options);
+    return state->begin(options.cancel, options.deadline_ns);
+  }
   /// Before a Run on `assembly`: DEVICE_LOST when one of its instances still has work of a Run that was given up.
   Status check_devices(const Assembly& assembly) const {
     return set_aside_->check(assembly.selection.instances);
@@ -131,7 +135,12 @@ class Session {
   /// Keeps the frame of a failed Run until its work has ended.
   void set_aside(std::unique_ptr<runtime::Frame> frame) const { set_aside_->add(std::move(frame)); }
   /// The trace of a Run with these options; null when it is not recorded.
-  runtime::Trace* trace_for(const RunOptions& options) const;
+  runtime::Trace* trace_for(const RunOptions& options) const {
+    const bool is_profiling = is_profiling_.load(std::memory_order_relaxed);
+    if (options.trace == nullptr) return is_profiling ? trace_.get() : nullptr;
+    if (is_profiling) options.trace->also(trace_);
+    return options.trace;
+  }
 
   /// The assembly of Runs that begin now. Keep the pointer: the session may replace it.
   std::shared_ptr<const Assembly> assembly() const { return recovery_->current(); }

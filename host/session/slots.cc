@@ -29,6 +29,11 @@ const runtime::MemoryDomain* domain_of(const runtime::ValueRef& value) {
   return is_on_device(value) ? &runtime::domain_of(*value.get()) : nullptr;
 }
 
+Status check_alignment(const tenon_tensor& tensor, std::string_view what, std::string_view name) {
+  if (is_aligned(tensor)) return ok_status();
+  return invalid_input("memory of ", what, " '", name, "' is not aligned for its element type");
+}
+
 Status no_run_yet() {
   return Status(StatusCode::kFailedPrecondition, "there has been no Run yet", ErrorKind::kInvalidInput);
 }
@@ -71,11 +76,12 @@ Status Slots::bind_input(uint32_t shown, const tenon_tensor& tensor) {
   if (Status status = runtime::check_dims_given(tensor); !status.ok())
     return std::move(status).with_context(str_cat("input '", session_->inputs()[index].name, "'"));
   RETURN_IF_ERROR(check_input(session_->inputs()[index], tensor));
+  RETURN_IF_ERROR(check_alignment(tensor, "input", session_->inputs()[index].name));
   Bound& bound = inputs_[index];
   const bool same = bound.is_set && same_shape(bound.tensor, tensor) && !is_on_device(bound.value);
   set(&bound, tensor);
   if (!same) {
-    frame_.reset();
+    drop_frame();
   } else if (frame_ != nullptr) {
     frame_->bind_input(index, bound.tensor);
   }
@@ -88,11 +94,12 @@ Status Slots::bind_value(uint32_t shown, runtime::ValueRef value) {
   const runtime::Argument argument(value);
   RETURN_IF_ERROR(value->is_on_device() ? check_device_input(entry, *value.get())
                                         : check_input(entry, argument.tensor));
+  if (!value->is_on_device()) RETURN_IF_ERROR(check_alignment(argument.tensor, "input", entry.name));
   Bound& bound = inputs_[index];
   const bool same =
       bound.is_set && same_shape(bound.tensor, argument.tensor) && domain_of(bound.value) == domain_of(value);
   if (!same) {
-    frame_.reset();
+    drop_frame();
   } else if (frame_ != nullptr && !value->is_on_device()) {
     frame_->bind_input(index, argument.tensor);
   }
@@ -106,7 +113,7 @@ Status Slots::keep_output(uint32_t shown, bool keep) {
   is_kept_[index] = keep;
   outputs_[index] = Bound();
   own_outputs_[index].reset();
-  frame_.reset();
+  drop_frame();
   has_run_ = false;
   return ok_status();
 }
@@ -124,10 +131,14 @@ Status Slots::bind_output(uint32_t shown, const tenon_tensor& tensor) {
     return invalid_input("memory for output '", session_->outputs()[index].name,
                          "' is not a dense numeric tensor in host memory");
   }
+  RETURN_IF_ERROR(check_alignment(tensor, "output", session_->outputs()[index].name));
   set(&outputs_[index], tensor);
   own_outputs_[index].reset();
-  if (is_kept_[index]) frame_.reset();
+  // The plan is made again in the next Run, which tells when the shape is still another one.
+  const bool fits = frame_ != nullptr && !is_kept_[index] &&
+                    (!frame_->needs_output(index) || same_shape(tensor, frame_->output(index)));
   is_kept_[index] = false;
+  if (!fits) drop_frame();
   if (frame_ == nullptr || !frame_->needs_output(index)) return ok_status();
   const runtime::BudgetScope scope(session_->memory());
   return bind_outputs();
@@ -138,8 +149,7 @@ std::vector<runtime::Argument> Slots::arguments() const {
   for (size_t i = 0; i < inputs_.size(); ++i) {
     if (!inputs_[i].is_set) continue;
     out[i] = runtime::Argument(inputs_[i].tensor);
-    out[i].keeper = inputs_[i].value;
-    if (inputs_[i].value) out[i].memory = inputs_[i].value->memory;
+    out[i].value = inputs_[i].value.get();
   }
   return out;
 }
@@ -197,21 +207,21 @@ Status Slots::bind_staying() {
   return ok_status();
 }
 
+/// The next Run makes a plan.
+void Slots::drop_frame() {
+  frame_.reset();
+  is_simple_ = false;
+}
+
 Status Slots::replan(const StateUse& use) {
   std::vector<runtime::Argument> arguments = this->arguments();
   RETURN_IF_ERROR(session_->check_arguments(arguments));
   use.describe(arguments);
   assembly_ = session_->assembly();
   const runtime::Executable& executable = *assembly_->executable;
-  for (size_t i = 0; i < inputs_.size(); ++i) {
-    if (inputs_[i].is_set && arguments[i].tensor.data != inputs_[i].tensor.data) {
-      return invalid_input("memory of input '", session_->inputs()[i].name,
-                           "' is not aligned for its element type");
-    }
-  }
   ASSIGN_OR_RETURN(frame_, executable.frames().take(executable, arguments, kept()));
   for (uint32_t i = 0; i < arguments.size(); ++i) {
-    if (executable.is_state_input(i) || arguments[i].memory != nullptr) continue;
+    if (executable.is_state_input(i) || arguments[i].is_on_device()) continue;
     frame_->bind_input(i, arguments[i].tensor);
   }
   late_outputs_.clear();
@@ -221,15 +231,19 @@ Status Slots::replan(const StateUse& use) {
     const bool repeated = std::find(slots.begin(), slots.begin() + o, slots[o]) != slots.begin() + o;
     if (!frame_->needs_output(o) || repeated) late_outputs_.push_back(o);
   }
-  if (Status status = bind_outputs(); !status.ok()) {
-    frame_.reset();
-    return status;
-  }
+  RETURN_IF_ERROR(bind_outputs());
   session_->prepare_state(&state_);
   return ok_status();
 }
 
+/// After a failure there is no frame: it may refer to memory that is no longer bound.
 Status Slots::bind_outputs() {
+  Status status = give_frame_outputs();
+  if (!status.ok()) drop_frame();
+  return status;
+}
+
+Status Slots::give_frame_outputs() {
   for (uint32_t o = 0; o < outputs_.size(); ++o) {
     if (is_late(o) || assembly_->executable->is_state_output(o)) continue;
     if (!frame_->output_slot(o).domain->is_host()) continue;  // see bind_staying()
@@ -255,15 +269,25 @@ Status Slots::run(const RunOptions& options) {
   const runtime::BudgetScope scope(session_->memory());
   const runtime::FloatMode mode;
   const LogScope log(session_->log());
-  StateUse use;
-  Status status = take_state(options, &use);
-  if (status.ok()) status = session_->begin_run(options, &state_);
-  if (status.ok()) {
+  Status status;
+  if (is_simple_ && options.state == nullptr) [[likely]] {
+    status = session_->begin_run(options, &state_);
     const StopScope stop(&state_.control.stop);
-    status = run_until_done(options, &use);
+    if (status.ok()) status = run_simple(options);
+  } else {
+    status = run_fully(options);
   }
   state_.end();
   return status;
+}
+
+Status Slots::run_fully(const RunOptions& options) {
+  has_run_ = false;
+  StateUse use;
+  RETURN_IF_ERROR(take_state(options, &use));
+  RETURN_IF_ERROR(session_->begin_run(options, &state_));
+  const StopScope stop(&state_.control.stop);
+  return run_until_done(run_once(&use), options, &use);
 }
 
 Status Slots::take_state(const RunOptions& options, StateUse* use) {
@@ -273,20 +297,20 @@ Status Slots::take_state(const RunOptions& options, StateUse* use) {
   return session_->use_state(options, given, use);
 }
 
-Status Slots::run_until_done(const RunOptions& options, StateUse* use) {
-  Status status = run_once(use);
+/// `status`: of the first attempt.
+Status Slots::run_until_done(Status status, const RunOptions& options, StateUse* use) {
   Attempts attempts;
-  while (!status.ok()) [[unlikely]] {
-      if (assembly_ == nullptr) return status;  // the first replan() failed before it had an assembly
-      RETURN_IF_ERROR(session_->recover(assembly_, std::move(status), &attempts, options));
-      frame_.reset();
-      status = run_once(use);
-    }
+  while (!status.ok()) {
+    if (assembly_ == nullptr) return status;  // the first replan() failed before it had an assembly
+    RETURN_IF_ERROR(session_->recover(assembly_, std::move(status), &attempts, options));
+    drop_frame();
+    status = run_once(use);
+  }
   return status;
 }
 
 Status Slots::run_once(StateUse* use) {
-  if (frame_ != nullptr && !use->fits(frame_->plan())) frame_.reset();
+  if (frame_ != nullptr && !use->fits(frame_->plan())) drop_frame();
   RETURN_IF_ERROR(check_values());
   if (is_taken_) RETURN_IF_ERROR(let_go_of_taken());
   if (frame_ == nullptr) RETURN_IF_ERROR(replan(*use));
@@ -297,7 +321,30 @@ Status Slots::run_once(StateUse* use) {
   if (!status.ok()) return status;
   if (!late_outputs_.empty()) frame_->clear();
   if (frame_->is_outdated()) assembly_->executable->frames().give_back(std::move(frame_));
+  is_simple_ = frame_ != nullptr && late_outputs_.empty() && use->memory() == nullptr &&
+               frame_->plan().is_static && !frame_->plan().any_stays;
   return ok_status();
+}
+
+Status Slots::run_simple(const RunOptions& options) {
+  Status status = session_->check_devices(*assembly_);
+  if (status.ok()) status = frame_->run(state_);
+  if (status.ok() && !frame_->is_outdated()) [[likely]]
+    return status;
+  return end_simple(std::move(status), options);
+}
+
+/// After a Run that failed, or whose frame is no longer of use.
+Status Slots::end_simple(Status status, const RunOptions& options) {
+  is_simple_ = false;
+  has_run_ = status.ok();
+  if (status.ok()) {
+    assembly_->executable->frames().give_back(std::move(frame_));
+    return status;
+  }
+  if (frame_->is_unfinished()) set_aside();
+  StateUse none;
+  return run_until_done(std::move(status), options, &none);
 }
 
 Status Slots::run_frame(StateUse* use) {
@@ -372,6 +419,7 @@ Result<runtime::ValueRef> Slots::output_value(uint32_t shown) {
                   ErrorKind::kInvalidInput);
   }
   is_taken_ = true;
+  is_simple_ = false;
   return own_outputs_[index];
 }
 

@@ -56,11 +56,16 @@ class Slots {
   Status bind_staying();
   Status take_state(const RunOptions& options, StateUse* use);
   Status replan(const StateUse& use);
-  Status run_until_done(const RunOptions& options, StateUse* use);
+  Status run_fully(const RunOptions& options);
+  Status run_until_done(Status status, const RunOptions& options, StateUse* use);
   Status run_once(StateUse* use);
+  Status run_simple(const RunOptions& options);
+  Status end_simple(Status status, const RunOptions& options);
   Status run_frame(StateUse* use);
   void set_aside();
   Status bind_outputs();
+  Status give_frame_outputs();
+  void drop_frame();
   Status collect(uint32_t index);
   void set(Bound* bound, const tenon_tensor& tensor, runtime::ValueRef value = {});
 
@@ -72,6 +77,8 @@ class Slots {
   std::unique_ptr<runtime::Frame> frame_;       // null: plan before the next Run
   runtime::RunState state_;
   std::vector<bool> is_kept_;  // per output
+  // The next Run only runs the frame: nothing is on a device or in a state, and no output is made anew.
+  bool is_simple_ = false;
   bool has_run_ = false;
   bool is_taken_ = false;  // the application may have counts of own_outputs_
 };

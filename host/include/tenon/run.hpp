@@ -1,7 +1,9 @@
 // tenon/run.hpp: a part of tenon.hpp: what a Run is given, what it returns, and Runs that are submitted.
 #pragma once
 
+#include <array>
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -62,12 +64,17 @@ struct RunOptions {
   const State* state = nullptr;  // null: the session's own
   bool keep_outputs =
       false;  // new outputs stay where they are made, see TENON_RUN_KEEP_OUTPUTS; not for Slots
+
+  bool is_default() const {
+    return deadline_ns == 0 && cancel == nullptr && trace == nullptr && state == nullptr && !keep_outputs;
+  }
 };
 
 namespace detail {
-/// Calls `body` with the C form of `options`; fills the trace afterwards.
+/// Calls `body` with the C form of `options`, which is null for the default; fills the trace afterwards.
 template <class Body>
 void with_run_options(const RunOptions& options, Body body) {
+  if (options.is_default()) return body(nullptr);
   tenon_text* trace = nullptr;
   tenon_run_options c{};
   c.struct_size = sizeof c;
@@ -94,13 +101,29 @@ struct NamedValue {
 };
 
 namespace detail {
+/// An array for one call; up to eight elements take no memory of the heap.
+template <class T>
+class Items {
+ public:
+  explicit Items(size_t size) : many_(size > few_.size() ? size : 0), size_(size) {}
+  T* data() { return many_.empty() ? few_.data() : many_.data(); }
+  uint32_t size() const { return static_cast<uint32_t>(size_); }
+  T& operator[](size_t i) { return data()[i]; }
+
+ private:
+  std::array<T, 8> few_{};
+  std::vector<T> many_;
+  size_t size_;
+};
+
 /// The C form of `inputs`, which it borrows.
-inline std::vector<tenon_named_value> c_inputs(const std::vector<NamedValue>& inputs) {
-  std::vector<tenon_named_value> out;
-  out.reserve(inputs.size());
-  for (const NamedValue& input : inputs) out.push_back({as_str(input.name), input.value.get()});
-  return out;
-}
+class Inputs : public Items<tenon_named_value> {
+ public:
+  explicit Inputs(const std::vector<NamedValue>& inputs) : Items(inputs.size()) {
+    tenon_named_value* const items = data();
+    for (size_t i = 0; i < inputs.size(); ++i) items[i] = {as_str(inputs[i].name), inputs[i].value.get()};
+  }
+};
 }  // namespace detail
 
 /// The outputs of a Run, in the model's order and by name.

@@ -194,12 +194,12 @@ class Session {
 
   /// Runs for all outputs. Thread-safe.
   Outputs run(const std::vector<NamedValue>& inputs, const RunOptions& options = {}) {
-    const std::vector<tenon_named_value> c_inputs = detail::c_inputs(inputs);
-    std::vector<tenon_value*> c_outputs(output_names_.size(), nullptr);
+    detail::Inputs c_inputs(inputs);
+    detail::Items<tenon_value*> c_outputs(output_names_.size());
     detail::Check check;
     detail::with_run_options(options, [&](const tenon_run_options* c_options) {
-      check(api().run(session_.get(), c_options, c_inputs.data(), static_cast<uint32_t>(c_inputs.size()),
-                      nullptr, 0, c_outputs.data(), check.out()));
+      check(api().run(session_.get(), c_options, c_inputs.data(), c_inputs.size(), nullptr, 0,
+                      c_outputs.data(), check.out()));
     });
     Outputs out;
     out.reserve(output_names_.size());
@@ -213,7 +213,7 @@ class Session {
   void run(const std::vector<NamedValue>& inputs, std::vector<NamedValue>* outputs,
            const RunOptions& options = {}) {
     if (outputs->empty()) return;
-    const std::vector<tenon_named_value> c_inputs = detail::c_inputs(inputs);
+    detail::Inputs c_inputs(inputs);
     std::vector<tenon_str> names;
     std::vector<tenon_value*> values;
     for (const NamedValue& output : *outputs) {
@@ -222,8 +222,8 @@ class Session {
     }
     detail::Check check;
     detail::with_run_options(options, [&](const tenon_run_options* c_options) {
-      check(api().run(session_.get(), c_options, c_inputs.data(), static_cast<uint32_t>(c_inputs.size()),
-                      names.data(), static_cast<uint32_t>(names.size()), values.data(), check.out()));
+      check(api().run(session_.get(), c_options, c_inputs.data(), c_inputs.size(), names.data(),
+                      static_cast<uint32_t>(names.size()), values.data(), check.out()));
     });
     for (size_t i = 0; i < values.size(); ++i) {
       if (!(*outputs)[i].value) (*outputs)[i].value = Value::adopt(values[i]);
@@ -291,9 +291,9 @@ class Session {
     options.flags = given.flags;
     if (given.operators) options.operators = given.operators->get();
     if (given.cancel) options.cancel = given.cancel->get();
-    const std::vector<tenon_named_value> initializers = detail::c_inputs(given.initializers);
+    detail::Inputs initializers(given.initializers);
     options.initializers = initializers.data();
-    options.initializer_count = static_cast<uint32_t>(initializers.size());
+    options.initializer_count = initializers.size();
     std::vector<tenon_named_dim> dims;
     for (const auto& [name, size] : given.dims) dims.push_back({as_str(name), size});
     options.dims = dims.data();
@@ -322,7 +322,7 @@ class Session {
   }
   Pending submit_run(const std::vector<NamedValue>& inputs, const std::vector<NamedValue>& outputs,
                      std::vector<std::string> names, const RunOptions& options) {
-    const std::vector<tenon_named_value> c_inputs = detail::c_inputs(inputs);
+    detail::Inputs c_inputs(inputs);
     std::vector<tenon_str> c_names;
     std::vector<tenon_value*> values;
     for (const NamedValue& output : outputs) {
@@ -330,9 +330,9 @@ class Session {
       values.push_back(output.value.get());
     }
     return Pending(std::move(names), log_, options, [&](const tenon_run_options* c_options, auto... rest) {
-      return api().submit(session_.get(), c_options, c_inputs.data(), static_cast<uint32_t>(c_inputs.size()),
-                          c_names.data(), static_cast<uint32_t>(c_names.size()),
-                          values.empty() ? nullptr : values.data(), rest...);
+      return api().submit(session_.get(), c_options, c_inputs.data(), c_inputs.size(), c_names.data(),
+                          static_cast<uint32_t>(c_names.size()), values.empty() ? nullptr : values.data(),
+                          rest...);
     });
   }
   void own(tenon_session* session) {

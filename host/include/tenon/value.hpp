@@ -74,7 +74,12 @@ namespace detail {
 /// A tenon_error for one call of the C API; throws it as tenon::Error when the call failed.
 class Check {
  public:
-  Check() { error_.struct_size = sizeof error_; }
+  Check() {
+    error_.struct_size = sizeof error_;
+    error_.code = 0;
+    error_.flags = error_.kind = 0;
+    error_.where[0] = error_.message[0] = '\0';
+  }
   tenon_error* out() { return &error_; }
   void operator()(tenon_status status) const {
     if (status != TENON_OK) throw make(status);
@@ -84,7 +89,7 @@ class Check {
   }
 
  private:
-  tenon_error error_{};
+  tenon_error error_;  // its texts are long: only their first characters are set
 };
 
 template <auto Release>
