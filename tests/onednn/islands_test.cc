@@ -64,25 +64,68 @@ TEST(OneDnnIslands, ARaisedNormalisationBecomesItsNodesAgain) {
   compare(bytes, {{"x", f32({2048, 256}, noise(random, 2048 * 256))}}, config, 1e-4f, "put back");
 }
 
-TEST(OneDnnIslands, ATracedRunHasASpanPerTask) {
-  std::mt19937 random(1);
-  const auto session = make_session(residual_model(2), onednn());
-  ASSERT_NE(session, nullptr);
+/// The names of the tasks of a Run with the input x.
+std::set<std::string> tasks_of(const std::string& bytes, const config::Config& config, const ValueRef& x) {
+  const auto session = make_session(bytes, config);
+  if (session == nullptr) return {};
   runtime::Trace trace;
   session::RunOptions options;
   options.trace = &trace;
-  const std::vector<session::NamedValue> inputs = {{"x", image(random, {2, 24, 9, 9})}};
-  std::vector<ValueRef> outputs(1);
-  ASSERT_TRUE(session->run(options, inputs, {}, outputs).ok());
+  const std::vector<session::NamedValue> inputs = {{"x", x}};
+  std::vector<ValueRef> outputs(session->shown_outputs().size());
+  EXPECT_TRUE(session->run(options, inputs, {}, outputs).ok());
   std::set<std::string> names;
   for (const runtime::Trace::Event& event : trace.take()) {
     if (event.category == "span") names.insert(event.name);
   }
+  return names;
+}
+
+TEST(OneDnnIslands, ATracedRunHasASpanPerTask) {
+  std::mt19937 random(1);
+  const std::set<std::string> names = tasks_of(residual_model(2), onednn(), image(random, {2, 24, 9, 9}));
   EXPECT_THAT(names, testing::Contains(testing::HasSubstr("(Conv), Relu")))
       << "a node, and one fused with it";
   EXPECT_THAT(names, testing::Contains(testing::HasSubstr("(Softmax)")));
   EXPECT_THAT(names, testing::Not(testing::Contains(testing::HasSubstr("(Relu)"))))
       << "no Relu has work of its own";
+}
+
+/// A part of a network: convolutions in groups of 8 channels, a mean over the image that scales its channels, and a mean.
+std::string squeeze_model() {
+  std::mt19937 random(12);
+  GraphMaker m;
+  const Id x = m.input("x", GraphMaker::f32({2, 48, 14, 14}));
+  const Id y = m.node("Relu", {conv(m, random, conv(m, random, x, 48, 48, 1), 48, 48, 3, 6)});
+  const Id mean = m.node("ReduceMean", {y, m.ints("axes", {2, 3})});
+  const Id narrow = m.node("Relu", {conv(m, random, mean, 48, 16, 1)});
+  const Id scales = m.node("Sigmoid", {conv(m, random, narrow, 16, 48, 1)});
+  const Id out = conv(m, random, m.node("Mul", {y, scales}), 48, 32, 1);
+  m.output(m.node("GlobalAveragePool", {out}), "y");
+  return m.bytes();
+}
+
+TEST(OneDnnIslands, ATraceTellsWhatRunsReferenceCode) {
+  using testing::Contains;
+  using testing::HasSubstr;
+  std::mt19937 random(1);
+  GraphMaker m;
+  m.output(m.node("ReduceL2", {m.input("x", GraphMaker::f32({1, 6, 5, 5})), m.ints("axes", {1})}), "y");
+  EXPECT_THAT(tasks_of(m.bytes(), onednn(), image(random, {1, 6, 5, 5})),
+              Contains(HasSubstr("(ReduceL2), by oneDNN's reference code")));
+  std::vector<const char*> precisions = {"exact"};
+#if defined(__x86_64__)
+  // On other processors the library has only reference code for bfloat16.
+  if (__builtin_cpu_supports("avx512bw")) precisions.push_back("bf16");
+#endif
+  for (const char* precision : precisions) {
+    const config::Config config = onednn({std::string("provider.onednn.options.precision=") + precision});
+    for (const auto& tasks : {tasks_of(squeeze_model(), config, image(random, {2, 48, 14, 14})),
+                              tasks_of(residual_model(2, 32), config, image(random, {2, 32, 9, 9}))}) {
+      EXPECT_THAT(tasks, Contains(HasSubstr("(Conv)"))) << precision;
+      EXPECT_THAT(tasks, testing::Not(Contains(HasSubstr("reference code")))) << precision;
+    }
+  }
 }
 
 TEST(OneDnnIslands, BFloat16IsNearAndOnlyWhenAskedFor) {

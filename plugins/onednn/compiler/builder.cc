@@ -10,6 +10,8 @@ namespace tenon::onednn {
 namespace {
 
 constexpr int64_t kCopyGrain = 1 << 18;  // bytes
+/// The end of the name of a slow task in traces.
+constexpr std::string_view kByReferenceCode = ", by oneDNN's reference code";
 
 Type type_of(uint32_t dtype) {
   switch (dtype) {
@@ -101,7 +103,11 @@ std::shared_ptr<const Recipe> Builder::build() {
 void Builder::name_tasks(size_t first_task, uint32_t node) {
   std::string name = program_.nodes()[node].place;
   for (const uint32_t n : fused_) name += cat(", ", program_.nodes()[n].op);
-  for (size_t t = first_task; t < recipe_->tasks.size(); ++t) recipe_->tasks[t].name = name;
+  for (size_t t = first_task; t < recipe_->tasks.size(); ++t) {
+    Task& task = recipe_->tasks[t];
+    const bool is_slow = task.primitive && task.primitive.is_reference();
+    task.name = is_slow ? cat(name, kByReferenceCode) : name;
+  }
 }
 
 const Dims& Builder::dims(uint32_t value) const {
