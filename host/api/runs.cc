@@ -13,6 +13,8 @@
 namespace tenon::c_api {
 namespace {
 
+const session::RunOptions kDefaultOptions;
+
 /// The options of one Run, and its trace when the caller wants one.
 class RunRequest {
  public:
@@ -178,7 +180,7 @@ tenon_status slots_bind_output(tenon_slots* slots, uint32_t index, const tenon_t
 tenon_status slots_run(tenon_slots* slots, const tenon_run_options* options, tenon_error* error) {
   return guarded(error, [&]() -> Status {
     RETURN_IF_ERROR(check_slots(slots));
-    if (options == nullptr) return slots->slots.run({});
+    if (options == nullptr) return slots->slots.run(kDefaultOptions);
     RunRequest request;
     ASSIGN_OR_RETURN(const tenon_run_options given, read_run_options(options));
     RETURN_IF_ERROR(refuse_keep_outputs(given));

@@ -27,6 +27,19 @@ void Frame::adopt(RunState& state) {
   }
 }
 
+inline tenon_status Frame::run_plain(std::span<const BoundStep> steps) {
+  ScratchArena& scratch = state_->scratch;
+  for (const BoundStep& step : steps) {
+    const tenon_status code = step.run(step.args, &error_);
+    scratch.reset();
+    if (code != TENON_OK) [[unlikely]] {
+      if (failed_step_ == plan::kNone) failed_step_ = step.args->index;
+      return code;
+    }
+  }
+  return TENON_OK;
+}
+
 Status Frame::run(RunState& state) {
   adopt(state);
   const bool traced = state.control.trace != nullptr;
@@ -46,19 +59,6 @@ Status Frame::run(RunState& state) {
 
 tenon_status Frame::run_all(std::span<const BoundStep> steps) {
   return state_->control.is_watched() ? run_watched(steps) : run_plain(steps);
-}
-
-tenon_status Frame::run_plain(std::span<const BoundStep> steps) {
-  ScratchArena& scratch = state_->scratch;
-  for (const BoundStep& step : steps) {
-    const tenon_status code = step.run(step.args, &error_);
-    scratch.reset();
-    if (code != TENON_OK) [[unlikely]] {
-      if (failed_step_ == plan::kNone) failed_step_ = step.args->index;
-      return code;
-    }
-  }
-  return TENON_OK;
 }
 
 tenon_status Frame::run_watched(std::span<const BoundStep> steps) {
