@@ -1,8 +1,8 @@
 // fault_sweep MODEL CONFIG STATE [--step K] [--seed S] [--first N] [--random M] [--seconds T] [--show N]
 //
 // Loads and runs a model once for each allocation that this makes, which fails: all of the first N, M at random of the rest,
-// or each K-th and the last 20, which end a Run and release its values. Each time is a process of its own, forked from one that has done nothing yet, so that what is made once per
-// process is met by the failure too. Good is a time that ends in a typed error, or well where the failed allocation was of
+// or each K-th and the last 20, which end a Run and release its values. Each time is a process of its own, forked from one
+// that has done nothing yet, so that what is made once per process is met by the failure too. Good is a time that ends in a typed error, or well where the failed allocation was of
 // no matter; after it the same process does the work without an error and holds as many blocks as after one or two times of work
 // that met no failure. Allocations of foreign libraries succeed and are listed. Exit code 1 when a time is not good.
 //

@@ -5,8 +5,9 @@ namespace {
 
 // Measured with `tenon bench --threads 1` on exported networks, on this provider and on the cpu provider. Convolutions of up to
 // two spatial axes and products run in islands of the cpu provider, on average as fast as here or faster, and so do attention,
-// pools, reductions and normalisations. In bfloat16 a product takes about half the time, and of products with
-// weights only this provider has it; but the cpu provider's convolutions by tiles (Winograd) take less than half in float32, and oneDNN's transposed ones are slow.
+// pools, reductions and normalisations. In bfloat16 a product takes about half the time, and of products with weights only
+// this provider has it; but the cpu provider's convolutions by tiles (Winograd) take less than half in float32, and oneDNN's
+// transposed ones are slow.
 constexpr double kPerVolumeConvolutionFlop = 0.008;  // three spatial axes
 constexpr double kPerBFloat16Flop = 0.001;
 constexpr double kPerBFloat16FlopByTiles = -0.0002, kPerBFloat16FlopTransposed = -0.005;
