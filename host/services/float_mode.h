@@ -15,17 +15,16 @@ namespace tenon::runtime {
 
 class FloatMode {
  public:
-  FloatMode() {
-    store(&sse_, &x87_);
+  FloatMode() : sse_(_mm_getcsr()) {
+    __asm__ volatile("fnstcw %0" : "=m"(x87_));
     if ((sse_ & ~kFlags) != kSse) _mm_setcsr(kSse);
     if (x87_ != kX87) load(kX87);
   }
   ~FloatMode() {
     // Also restores the application's status flags (inexact and so on).
-    uint32_t sse;
-    uint16_t x87;
-    store(&sse, &x87);
-    if (sse != sse_) _mm_setcsr(sse_);
+    if (_mm_getcsr() != sse_) _mm_setcsr(sse_);
+    uint16_t x87 = 0;
+    __asm__ volatile("fnstcw %0" : "=m"(x87));
     if (x87 != x87_) load(x87_);
   }
   FloatMode(const FloatMode&) = delete;
@@ -35,14 +34,10 @@ class FloatMode {
   // The mode that the system gives to a new thread.
   static constexpr uint32_t kSse = 0x1F80, kFlags = 0x3F;
   static constexpr uint16_t kX87 = 0x037F;
-  // Both at once: each store of a control register waits for the instructions before it.
-  static void store(uint32_t* sse, uint16_t* x87) {
-    __asm__ volatile("fnstcw %1\n\tstmxcsr %0" : "=m"(*sse), "=m"(*x87));
-  }
   static void load(uint16_t word) { __asm__ volatile("fldcw %0" : : "m"(word)); }
 
   uint32_t sse_;
-  uint16_t x87_;
+  uint16_t x87_ = 0;
 };
 
 #else

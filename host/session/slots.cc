@@ -134,12 +134,14 @@ Status Slots::bind_output(uint32_t shown, const tenon_tensor& tensor) {
   RETURN_IF_ERROR(check_alignment(tensor, "output", session_->outputs()[index].name));
   set(&outputs_[index], tensor);
   own_outputs_[index].reset();
-  // The plan is made again in the next Run, which tells when the shape is still another one.
-  const bool fits = frame_ != nullptr && !is_kept_[index] &&
-                    (!frame_->needs_output(index) || same_shape(tensor, frame_->output(index)));
+  const bool was_kept = is_kept_[index];
   is_kept_[index] = false;
-  if (!fits) drop_frame();
+  if (was_kept) drop_frame();
   if (frame_ == nullptr || !frame_->needs_output(index)) return ok_status();
+  if (!same_shape(tensor, frame_->output(index))) {
+    drop_frame();  // the next Run makes the plan again, and tells when the shape is still another one
+    return ok_status();
+  }
   const runtime::BudgetScope scope(session_->memory());
   return bind_outputs();
 }

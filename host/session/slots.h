@@ -27,7 +27,8 @@ class Slots {
   /// Indexes are those of the inputs and outputs that the session shows.
   Status bind_input(uint32_t index, const tenon_tensor& tensor);
   Status bind_value(uint32_t index, runtime::ValueRef value);
-  /// `tensor`: a dense numeric tensor in host memory, with the type and shape that the Run produces.
+  /// `tensor`: a dense numeric tensor in host memory. The next Run fails when it does not have the type and shape that
+  /// the Run produces.
   Status bind_output(uint32_t index, const tenon_tensor& tensor);
   /// The output stays where it is made (false: in host memory). Ends what was bound for it.
   Status keep_output(uint32_t index, bool keep);

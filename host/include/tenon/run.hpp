@@ -64,18 +64,15 @@ struct RunOptions {
   const State* state = nullptr;  // null: the session's own
   bool keep_outputs =
       false;  // new outputs stay where they are made, see TENON_RUN_KEEP_OUTPUTS; not for Slots
+
+  bool operator==(const RunOptions&) const = default;
 };
 
 namespace detail {
-inline bool is_default(const RunOptions& options) {
-  return options.deadline_ns == 0 && options.cancel == nullptr && options.trace == nullptr &&
-         options.state == nullptr && !options.keep_outputs;
-}
-
 /// Calls `body` with the C form of `options`, which is null for the default; fills the trace afterwards.
 template <class Body>
 void with_run_options(const RunOptions& options, Body body) {
-  if (is_default(options)) return body(nullptr);
+  if (options == RunOptions()) return body(nullptr);
   tenon_text* trace = nullptr;
   tenon_run_options c{};
   c.struct_size = sizeof c;
