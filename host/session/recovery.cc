@@ -57,9 +57,14 @@ struct Recovery::Loss {
 
 Status Recovery::start(runtime::Selection selection, const Assembler::Progress& progress) {
   ASSIGN_OR_RETURN(std::shared_ptr<const Assembly> made, assembler_.make(std::move(selection), {}, progress));
-  const std::lock_guard lock(current_mutex_);
-  current_ = std::move(made);
+  replace(std::move(made));
   return ok_status();
+}
+
+void Recovery::replace(std::shared_ptr<const Assembly> made) {
+  const std::lock_guard lock(current_mutex_);
+  current_.swap(made);
+  address_.store(current_.get(), std::memory_order_release);
 }
 
 std::shared_ptr<const Assembly> Recovery::current() const {
@@ -122,10 +127,7 @@ Status Recovery::recover(const std::shared_ptr<const Assembly>& failed, Status f
     return with_reason(failure,
                        str_cat(restart ? "after its restart: " : "without it: ", made.error().to_string()));
   }
-  {
-    const std::lock_guard current_lock(current_mutex_);
-    current_ = *made;
-  }
+  replace(*made);
   const Fallback& taken = (*made)->fallbacks.back();
   log_line(TENON_LOG_WARNING, "FALLBACK",
            str_cat(taken.provider, " failed (", taken.text, "); ", taken.policy,

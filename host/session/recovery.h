@@ -12,6 +12,7 @@
 // of memory during a Run, because the instance can still run smaller shapes; while a session is made it is a failure.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -41,6 +42,10 @@ class Recovery {
 
   Status start(runtime::Selection selection, const Assembler::Progress& progress);
   std::shared_ptr<const Assembly> current() const;
+  /// True while current() gives `assembly`, of which the caller has a count. Takes no lock.
+  bool is_current(const Assembly* assembly) const {
+    return address_.load(std::memory_order_acquire) == assembly;
+  }
   /// After a Run on `failed` ended with `failure`. OK: the caller repeats it on current(). Else the error to return:
   /// `failure`, with the reason why recovery was not possible. `trace` may be null.
   Status recover(const std::shared_ptr<const Assembly>& failed, Status failure, Attempts* attempts,
@@ -50,11 +55,13 @@ class Recovery {
   struct Loss;
   Result<runtime::Selection> restarted(const runtime::Selection& old, const Loss& loss) const;
   Result<runtime::Selection> without(const runtime::Selection& old, const Loss& loss) const;
+  void replace(std::shared_ptr<const Assembly> made);
 
   const Assembler assembler_;
   std::mutex rebuild_mutex_;
   mutable std::mutex current_mutex_;  // taken after rebuild_mutex_, never held for long
   std::shared_ptr<const Assembly> current_;
+  std::atomic<const Assembly*> address_{nullptr};  // of current_
 };
 
 }  // namespace tenon::session

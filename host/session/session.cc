@@ -316,30 +316,38 @@ Status Session::run_arguments(const RunOptions& options, std::span<runtime::Argu
                               std::span<runtime::ValueRef> outputs, std::span<const uint32_t> kept) const {
   const runtime::BudgetScope scope(memory_);
   const runtime::FloatMode mode;
-  std::unique_ptr<runtime::RunState> state = idle_states_.take();
-  if (state == nullptr) state = std::make_unique<runtime::RunState>();
-  prepare_state(state.get());
+  std::unique_ptr<Idle> idle = idle_.take();
+  if (idle == nullptr) idle = std::make_unique<Idle>();
+  runtime::RunState& state = idle->state;
+  std::shared_ptr<const Assembly>& now = idle->assembly;
+  prepare_state(&state);
   Attempts attempts;
   StateUse use;
   Status status = use_state(options, arguments, &use);
-  if (status.ok()) status = begin_run(options, state.get());
+  if (status.ok()) status = begin_run(options, &state);
   {
-    const StopScope stop(&state->control.stop);
+    const StopScope stop(&state.control.stop);
     for (bool repeat = status.ok(); repeat;) {
-      const std::shared_ptr<const Assembly> now = assembly();
+      if (!recovery_->is_current(now.get())) now = assembly();
       status = check_devices(*now);
       if (status.ok()) status = use.enter(*now->executable);
       if (status.ok()) status = check_values(arguments, inputs_);
       if (status.ok())
-        status = run_executable(*now->executable, *state, arguments, outputs, use.memory(), kept);
+        status = run_executable(*now->executable, state, arguments, outputs, use.memory(), kept);
       repeat = !status.ok();
       if (!status.ok()) status = recover(now, std::move(status), &attempts, options);
       repeat = repeat && status.ok();
+      if (repeat) forget_idle();  // it holds what the session has replaced
     }
   }
-  state->end();
-  idle_states_.put(std::move(state)).reset();
+  state.end();
+  if (!recovery_->is_current(now.get())) now.reset();
+  idle_.put(std::move(idle)).reset();
   return status.ok() ? status : std::move(status).with_context(place_);
+}
+
+void Session::forget_idle() const {
+  for (size_t place = 0; place < idle_.kPlaces; ++place) idle_.take_from(place).reset();
 }
 
 Status Session::run(const RunOptions& options, std::span<const NamedValue> inputs,

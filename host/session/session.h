@@ -165,6 +165,12 @@ class Session {
   const std::shared_ptr<runtime::MemoryBudget>& memory() const { return memory_; }
 
  private:
+  /// What a Run by name leaves for the thread's next one.
+  struct Idle {
+    runtime::RunState state;
+    std::shared_ptr<const Assembly> assembly;  // that it ran on; empty when it was no longer the session's
+  };
+
   Session() = default;
   Result<ir::Model> load(const ModelSource& source, const config::Config& config,
                          const SessionOptions& options);
@@ -178,6 +184,7 @@ class Session {
   Status refuse_paired(const IoList& list, const std::vector<uint32_t>& shown, uint32_t index) const;
   Status run_arguments(const RunOptions& options, std::span<runtime::Argument> arguments,
                        std::span<runtime::ValueRef> outputs, std::span<const uint32_t> kept) const;
+  void forget_idle() const;
 
   std::string name_;   // the file's name, without folders
   std::string place_;  // context of errors: "model 'm.onnx'"
@@ -196,7 +203,7 @@ class Session {
   uint32_t threads_ = 0;                // the most that a Run may use
   std::atomic<uint32_t> submitted_{0};  // Runs that were submitted and have not ended
   bool deterministic_ = false;
-  mutable runtime::PerThreadCache<runtime::RunState> idle_states_;
+  mutable runtime::PerThreadCache<Idle> idle_;
   runtime::MemoryCharge constants_charge_;  // for constants that are not in a mapped file
   std::vector<uint32_t> shown_inputs_, shown_outputs_;
   std::shared_ptr<const StateLayout> state_layout_;  // null without pairs

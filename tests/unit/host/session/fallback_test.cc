@@ -68,6 +68,21 @@ TEST(Fallback, TheSessionStaysOnTheNextAndExplainsItself) {
   EXPECT_THAT(json["instances"], ElementsAre("cpu/cpu:0"));
 }
 
+TEST(Fallback, WhatWasReplacedIsReleasedThoughOtherThreadsRanOnIt) {
+  const auto session = make_session(model(), faulty("on_lost = 'next'\noptions.fault = 'lost'\n"
+                                                    "options.fault_after = 2\n"));
+  ASSERT_NE(session, nullptr);
+  const std::weak_ptr<const session::Assembly> old = session->assembly();
+  std::thread([&] { EXPECT_TRUE(try_run(*session, {1, -2}).ok()); }).join();
+  ASSERT_TRUE(try_run(*session, {1, -2}).ok());
+  EXPECT_FALSE(old.expired());
+  std::vector<float> y;
+  ASSERT_TRUE(try_run(*session, {3, -2}, &y).ok());
+  EXPECT_THAT(y, ElementsAre(6, 0));
+  EXPECT_EQ(runner_of(*session), "cpu/cpu:0");
+  EXPECT_TRUE(old.expired());
+}
+
 TEST(Fallback, OtherDevicesOfTheProviderAreKeptUnlessTheProcessLostIt) {
   for (const auto& [fault, heir] : {std::pair("lost", "accelerator/npu:1"), {"lost_process", "cpu/cpu:0"}}) {
     SCOPED_TRACE(fault);
