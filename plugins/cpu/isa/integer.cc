@@ -17,9 +17,10 @@ struct Part {
   int64_t tap, taps, from, depth;
 };
 
-/// `ahead`: how far behind b lies what is read next of the weights, a part of which is fetched meanwhile; or 0.
-template <int kRows, int kPanels>
-void tile(const IntegerProduct& g, const Part& part, int64_t row, const int8_t* b, int32_t* c, bool add,
+/// `b`: weights, or 16-bit numbers that TileLanes::widen made of them. `ahead`: how far behind weights lies what is read
+/// next of them, a part of which is fetched meanwhile; or 0.
+template <int kRows, int kPanels, class Weight>
+void tile(const IntegerProduct& g, const Part& part, int64_t row, const Weight* b, int32_t* c, bool add,
           int64_t ahead) {
   constexpr int kVectors = kPanels * L::kVectors;
   L::Sums sums[kRows][kVectors];
@@ -34,7 +35,7 @@ void tile(const IntegerProduct& g, const Part& part, int64_t row, const int8_t* 
 #pragma GCC unroll 8
     for (int i = 0; i < kRows; ++i) a[i] = g.rows[(row + i) * g.row_step + t] + part.from;
     for (int64_t k = 0; k < part.depth; k += kQuad, b += kPanel * kQuad) {
-      __builtin_prefetch(b + ahead, 0, 2);
+      if constexpr (sizeof(Weight) == 1) __builtin_prefetch(b + ahead, 0, 2);
       L::Right right[kVectors];
 #pragma GCC unroll 8
       for (int v = 0; v < kVectors; ++v)
@@ -57,9 +58,9 @@ void tile(const IntegerProduct& g, const Part& part, int64_t row, const int8_t* 
   }
 }
 
-template <int kPanels>
-void tiles(const IntegerProduct& g, const Part& part, const int8_t* b, int32_t* c, bool add,
-           const int8_t* next) {
+template <int kPanels, class Weight>
+void tiles(const IntegerProduct& g, const Part& part, const Weight* b, int32_t* c, bool add,
+           const Weight* next) {
   // Each of the first tiles fetches what one of the next panels has of this length.
   int64_t panel = 0;
   const auto ahead = [&] {
@@ -75,6 +76,18 @@ void tiles(const IntegerProduct& g, const Part& part, const int8_t* b, int32_t* 
   for (; row < g.m; ++row) tile<1, kPanels>(g, part, row, b, c + row * g.ldc, add, ahead());
 }
 
+#if defined(__AVX2__) && !defined(__AVX512BW__)
+constexpr int64_t kRowsToWiden = 24;  // to widen the weights takes longer than fewer rows save
+
+/// All rows by one panel, a part of which is widened once for all.
+void widened(const IntegerProduct& g, const Part& part, const int8_t* b, int32_t* c, bool add) {
+  alignas(64) int16_t wide[kPanel * kDeep];
+  for (int64_t at = 0; at < kPanel * part.taps * part.depth; at += kPanel * kQuad / L::kVectors)
+    L::widen(b + at, wide + at);
+  tiles<1, int16_t>(g, part, wide, c, add, nullptr);
+}
+#endif
+
 /// All rows by `panels` panels. `next`: the weights that are read afterwards, or NULL.
 void columns(const IntegerProduct& g, int64_t panels, const Part& part, const int8_t* b, int32_t* c, bool add,
              const int8_t* next) {
@@ -85,6 +98,9 @@ void columns(const IntegerProduct& g, int64_t panels, const Part& part, const in
   if constexpr (L::kMostPanels >= 2) {
     if (panels == 2) return tiles<2>(g, part, b, c, add, next);
   }
+#if defined(__AVX2__) && !defined(__AVX512BW__)
+  if (g.m >= kRowsToWiden) return widened(g, part, b, c, add);
+#endif
   tiles<1>(g, part, b, c, add, next);
 }
 

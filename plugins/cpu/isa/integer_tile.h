@@ -67,7 +67,7 @@ struct TileLanes {
 
 #elif defined(__AVX2__)
 
-/// Sums of 8 columns, as above.
+/// Sums of 8 columns, as above. With 16 registers there is little room to turn weights into 16-bit numbers for each tile again.
 struct TileLanes {
   using Sums = __m256i;
   static constexpr int kVectors = 2;
@@ -87,6 +87,15 @@ struct TileLanes {
   static inline Right right(const int8_t* b) {
     const __m256i bytes = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(b));
     return {_mm256_srai_epi16(_mm256_slli_epi16(bytes, 8), 8), _mm256_srai_epi16(bytes, 8)};
+  }
+  static inline Right right(const int16_t* widened) {
+    const auto* at = reinterpret_cast<const __m256i*>(widened);
+    return {_mm256_load_si256(at), _mm256_load_si256(at + 1)};
+  }
+  static inline void widen(const int8_t* b, int16_t* to) {
+    const Right wide = right(b);
+    _mm256_store_si256(reinterpret_cast<__m256i*>(to), wide.even);
+    _mm256_store_si256(reinterpret_cast<__m256i*>(to) + 1, wide.odd);
   }
   static inline Left left(int32_t quad) {
     const __m256i bytes = _mm256_set1_epi32(quad);
