@@ -69,6 +69,8 @@ class Kernel:
 
 class Nvrtc:
     def __init__(self, path: str):
+        for builtins in Path(path).parent.glob("libnvrtc-builtins.so.*"):  # NVRTC asks the loader for it, which does not search beside it
+            ctypes.CDLL(str(builtins))
         self.library = ctypes.CDLL(path)
         major, minor = ctypes.c_int(), ctypes.c_int()
         self.library.nvrtcVersion(ctypes.byref(major), ctypes.byref(minor))
