@@ -3,8 +3,8 @@
 
 SOURCES is a folder that the stand-in for NVRTC filled (TENON_FAKE_CUDA_SOURCES): every text that the provider gave it, with the
 options. The NVRTC of the toolkit compiles each for sm_90, with --all also for sm_75, sm_80 and sm_100; what it said is kept in --cache by
-the hash of text, options, architecture and version. A text that it refuses or warns about has failed, and so has a kernel of products,
-convolutions, attention, reductions or normalisations that keeps registers in memory (spills).
+the hash of text, options, architecture and version, unless it refused the text. A text that it refuses or warns about has failed, and so
+has a kernel of products, convolutions, attention, reductions or normalisations that keeps registers in memory (spills).
 
 --write-docs writes a table of registers, shared memory and predicted occupancy. No kernel is run: that takes a GPU.
 """
@@ -144,7 +144,7 @@ def work(job: tuple[Text, int, str]) -> tuple[Text, int, dict]:
     if kept and kept.is_file():
         return text, architecture, json.loads(kept.read_text())
     answer = _nvrtc.compile(text, architecture)
-    if kept:
+    if kept and "kernels" in answer:  # the cause of a refusal may be a machine that lacks a library
         new = kept.with_suffix(f".{os.getpid()}")
         new.write_text(json.dumps(answer))
         new.rename(kept)
