@@ -26,6 +26,7 @@ PARTS = 8  # of the tests of a preset
 # The labels of ctest that a preset does not run. docs and tools check texts and scripts, which no preset builds differently;
 # variants are programs that run once more with other kernels or bad values, on the same threads.
 LEFT_OUT = {"asan": ("docs", "tools"), "tsan": ("docs", "tools", "variants")}
+DRAWN = 4  # entries that a test of minutes is divided into, by CMake's tenon_test_entry; the seed draws the one that runs
 
 
 @dataclass
@@ -177,8 +178,8 @@ def print_failed(junit: Path, lines: int = 40) -> None:
 
 
 def parts_of(preset: str) -> list[list[str]]:
-    """The names of the ctest entries that this gate runs, in parts that need nothing of each other."""
-    command = ["ctest", "--test-dir", BUILD / preset, "--show-only=json-v1", *labels_left_out(preset)]
+    """The names of the ctest entries that `--all` runs, in parts that need nothing of each other."""
+    command = ["ctest", "--test-dir", BUILD / preset, "--show-only=json-v1", *labels_left_out(preset, everything=True)]
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise StepFailed(f"ctest cannot list the tests of {preset}: {done.stderr}")
@@ -188,12 +189,15 @@ def parts_of(preset: str) -> list[list[str]]:
     return list(filter(None, [tied, *(free[part::PARTS] for part in range(PARTS))]))
 
 
-def labels_left_out(preset: str) -> list[str]:
-    return ["-LE", f"^({'|'.join(LEFT_OUT[preset])})$"] if preset in LEFT_OUT else []
+def labels_left_out(preset: str, everything: bool) -> list[str]:
+    """What keeps ctest from the entries that this preset does not run, and without `everything` from those that were not drawn."""
+    drawn = 1 + seed_of_gate() % DRAWN
+    labels = [*LEFT_OUT.get(preset, ()), *(f"drawn_{n}_of_{DRAWN}" for n in range(1, DRAWN + 1) if n != drawn and not everything)]
+    return ["-LE", f"^({'|'.join(labels)})$"] if labels else []
 
 
 def run_ctest(preset: str, entries: list[str] | None = None, part: str = "") -> Counts:
-    """Runs these entries, or without `entries` all of the preset. `part` tells in the report which of them these are."""
+    """Runs these entries, or without `entries` what the gate runs of the preset. `part` tells in the report which of them these are."""
     start = time.monotonic()
     folder = BUILD / preset / "gate"
     reports = folder / "gtest"
@@ -204,7 +208,7 @@ def run_ctest(preset: str, entries: list[str] | None = None, part: str = "") -> 
     jobs = str(os.cpu_count() or 2)
     command = ["ctest", "--test-dir", BUILD / preset, "-j", jobs, "--output-on-failure", "--output-junit", junit]
     command += ["--test-output-size-passed", "1000000", "--test-output-size-failed", "1000000"]
-    command += labels_left_out(preset)
+    command += labels_left_out(preset, everything=entries is not None)
     if entries is not None:
         command += ["-R", f"^({'|'.join(map(re.escape, entries))})$"]
     run_logged("ctest", command, folder / "ctest.log")
@@ -298,6 +302,8 @@ CPU = "build/release/lib/tenon/providers.d/cpu.tenon.json"
 ANALYSES = {
     "clang-tidy": ["tools/tidy"],
     "Vulkan's validation layer": ["tests/vulkan/validate.py", "build/release", "build/conformance/node", "--filter", "test_[rs]*"],
+    "launches of opencl": ["tests/devices/count_launches.py", "opencl", "build/release/bin/tenon",
+                           "build/release/fakes/launch_counter/counted_opencl.tenon.json", CPU, "build/conformance/node", "--all"],
     "each shader of vulkan left out": ["tests/devices/count_launches.py", "vulkan", "build/release/bin/tenon",
                                        "build/release/fakes/launch_counter/counted_vulkan.tenon.json", CPU, "build/conformance/node", "--all"],
     "kernels of opencl, by Oclgrind": ["tests/opencl/oclgrind.py", "build/release/bin/tenon", "build/release/bin/ops_tests",
@@ -405,7 +411,7 @@ def not_read_by(step: str) -> tuple[str, ...]:
     return TEXTS if step.startswith("tests ") or step == "clang-tidy" else TEXTS + TESTS
 
 
-def test_in_parts(preset: str, ledger: Ledger, tree: str) -> Counts:
+def test_in_parts(preset: str, ledger: Ledger, tree: str | None) -> Counts:
     """All entries, one part after the other: those that passed in a run that was cut do not run again."""
     parts, counts = parts_of(preset), Counts()
     for number, entries in enumerate(parts, start=1):
@@ -414,13 +420,13 @@ def test_in_parts(preset: str, ledger: Ledger, tree: str) -> Counts:
     return counts
 
 
-def build_and_test(preset: str, ledger: Ledger, tree: str | None) -> Counts:
-    """Tests in parts where `tree` names the files of a run that may be cut.
+def build_and_test(preset: str, ledger: Ledger, tree: str | None, everything: bool) -> Counts:
+    """Tests in parts with `everything`; where `tree` names the files of a run that may be cut, those parts that it has not run.
 
     A preset that cannot be built is a failure; only without the release the other steps have nothing to run."""
     try:
         build(preset)
-        return test_in_parts(preset, ledger, tree) if tree else run_ctest(preset)
+        return test_in_parts(preset, ledger, tree) if everything else run_ctest(preset)
     except StepFailed as step:
         if preset in GATE_PRESETS:
             raise
@@ -435,13 +441,13 @@ def run_gate(presets: list[str], everything: bool, ledger: Ledger, resume: bool)
     trees = {left_out: tree_of_sources(left_out) if resume else None for left_out in ((), TEXTS, TEXTS + TESTS)}
     steps: dict[str, Callable[[], Counts]] = {}
     for preset in GATE_PRESETS:
-        steps[f"tests {preset}"] = partial(build_and_test, preset, ledger, trees[()])
+        steps[f"tests {preset}"] = partial(build_and_test, preset, ledger, trees[()], everything)
     for order in ORDERS:
         for cases in CASE_SETS:
             if order is ORDERS[0] or cases.everywhere or everything:
                 steps[order.step(cases)] = partial(run_cases, "release", cases, order, everything)
     for preset in presets:  # after all that the release runs, because they take longest
-        steps.setdefault(f"tests {preset}", partial(build_and_test, preset, ledger, trees[TEXTS]))
+        steps.setdefault(f"tests {preset}", partial(build_and_test, preset, ledger, trees[TEXTS], everything))
     if everything:
         steps[DEVICE_MEMORY.step(CASE_SETS[0])] = partial(run_cases, "release", CASE_SETS[0], DEVICE_MEMORY)
         steps |= {name: partial(run_script, name, *command) for name, command in (ANALYSES | SYSTEMS | SEARCHES).items()}

@@ -72,6 +72,8 @@ class Setting {
 
 std::unique_ptr<Child> start_worker(const std::string& manifest) {
   const Setting worker(kWorker, "1"), chosen(kManifest, manifest), report("GTEST_OUTPUT", "");
+  const Setting shards("GTEST_TOTAL_SHARDS", "1"),
+      shard("GTEST_SHARD_INDEX", "0");  // else only one shard has the worker
   return std::make_unique<Child>(std::vector<std::string>{"--gtest_filter=DISABLED_HostileWorker.Serves",
                                                           "--gtest_also_run_disabled_tests"});
 }

@@ -161,10 +161,10 @@ class Gate(unittest.TestCase):
     def test_the_other_steps_run_when_a_preset_cannot_be_built(self):
         with unittest.mock.patch.object(gate, "build", side_effect=gate.StepFailed("configure asan")):
             ledger = gate.Ledger(self.folder / "passed.json")
-            counts = gate.build_and_test("asan", ledger, None)
+            counts = gate.build_and_test("asan", ledger, None, True)
             self.assertEqual((counts.failed, counts.failures), (1, ["configure asan"]))
             with self.assertRaises(gate.StepFailed):
-                gate.build_and_test("release", ledger, None)
+                gate.build_and_test("release", ledger, None, True)
 
     def test_the_tests_of_a_cut_run_go_on_with_the_parts_that_did_not_pass(self):
         parts, ran = [["a", "b"], ["c"], ["d"]], []
@@ -174,17 +174,28 @@ class Gate(unittest.TestCase):
             failed = int(some == ["c"] and not mended)
             return gate.Counts(passed=len(some or "abcd") - failed, failed=failed)
 
-        def run(tree: str | None) -> gate.Counts:
+        def run(tree: str | None, everything: bool = True) -> gate.Counts:
             ran.clear()
             with contextlib.redirect_stdout(io.StringIO()):
-                return gate.build_and_test("asan", gate.Ledger(self.folder / "passed.json"), tree)
+                return gate.build_and_test("asan", gate.Ledger(self.folder / "passed.json"), tree, everything)
 
         mended = False
         with unittest.mock.patch.multiple(gate, build=lambda _: None, parts_of=lambda _: parts, run_ctest=run_ctest):
             self.assertEqual((run("tree 1").failed, ran), (1, parts))
             mended = True
             self.assertEqual((run("tree 1").passed, ran), (4, [["c"]]))
-            self.assertEqual((run(None).passed, ran), (4, [None]))
+            self.assertEqual((run(None).passed, ran), (4, parts))
+            self.assertEqual((run(None, everything=False).passed, ran), (4, [None]))
+
+    def test_the_seed_draws_an_entry_of_those_that_take_minutes(self):
+        def left_out(seed: int, preset: str = "release", everything: bool = False) -> list[str]:
+            with unittest.mock.patch.dict(gate.os.environ, {"TENON_GATE_SEED": str(seed)}):
+                return gate.labels_left_out(preset, everything)
+
+        self.assertEqual(left_out(6), ["-LE", "^(drawn_1_of_4|drawn_2_of_4|drawn_4_of_4)$"])
+        self.assertEqual(len({left_out(seed)[1] for seed in range(100)}), gate.DRAWN)
+        self.assertEqual(left_out(6, everything=True), [])
+        self.assertEqual(left_out(6, "asan", everything=True), ["-LE", "^(docs|tools)$"])
 
     def test_entries_that_prepare_something_are_in_the_part_of_those_that_need_it(self):
         fixture = {"properties": [{"name": "FIXTURES_REQUIRED", "value": ["wheel"]}]}

@@ -56,10 +56,11 @@ target_compile_options(tenon_warnings INTERFACE -Wall -Wextra)
 
 find_program(TENON_CCACHE ccache)
 if(TENON_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  # Relative paths in the cache's keys, so that all checkouts of a machine share their hits.
+  # Relative paths in the cache's keys, so that all checkouts of a machine share their hits. One locale, which is part of the keys:
+  # Python sets LC_CTYPE for what it starts where none is set, so that the wheel would not get what a shell has built.
   # Precompiled headers need this sloppiness, as ccache documents. Dependencies come from the compiler (CCACHE_DEPEND):
   # when ccache preprocesses the file itself, it sees the contents of the previous precompiled header.
-  set(launcher env CCACHE_BASEDIR=${tenon_SOURCE_DIR} CCACHE_NOHASHDIR=1 CCACHE_DEPEND=1
+  set(launcher env -u LC_ALL -u LC_CTYPE -u LC_MESSAGES LANG=C.UTF-8 CCACHE_BASEDIR=${tenon_SOURCE_DIR} CCACHE_NOHASHDIR=1 CCACHE_DEPEND=1
                CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${TENON_CCACHE})
   set(CMAKE_C_COMPILER_LAUNCHER ${launcher})
   set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})

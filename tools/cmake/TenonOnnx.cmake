@@ -84,14 +84,22 @@ file(GLOB_RECURSE sources ${root}/onnx/*.cc)
 list(REMOVE_ITEM sources ${root}/onnx/defs/data_type_utils.cc) # core/ops/data_types.cc replaces it
 add_custom_target(tenon_generated_onnx DEPENDS ${generated})
 add_dependencies(tenon_generated tenon_generated_onnx)
+if(TENON_PRECOMPILE) # the headers take most of the time; these two define templates that others use before
+  set(compiled ${root}/onnx/defs/schema.cc ${root}/onnx/defs/tensor_proto_util.cc)
+  list(REMOVE_ITEM sources ${compiled})
+  set(batch 0)
+  while(sources)
+    list(SUBLIST sources 0 6 some)
+    list(REMOVE_ITEM sources ${some})
+    tenon_compile_together(together onnx_${batch} ${root} ${some})
+    list(APPEND compiled ${together})
+    math(EXPR batch "${batch} + 1")
+  endwhile()
+  set(sources ${compiled})
+endif()
 add_library(tenon_onnx_lib STATIC ${sources} ${generated})
 target_include_directories(tenon_onnx_lib SYSTEM PUBLIC ${root})
 target_compile_definitions(tenon_onnx_lib PUBLIC ONNX_ML=1 ONNX_NAMESPACE=tenon_onnx ONNX_USE_LITE_PROTO=1
                                           PRIVATE __ONNX_NO_DOC_STRINGS)
 target_compile_options(tenon_onnx_lib PRIVATE -w -O1)
 target_link_libraries(tenon_onnx_lib PUBLIC tenon_protobuf)
-if(TENON_PRECOMPILE) # the headers take most of the time; these two define templates that others use before
-  set_target_properties(tenon_onnx_lib PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
-  set_source_files_properties(${root}/onnx/defs/schema.cc ${root}/onnx/defs/tensor_proto_util.cc
-                              PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
-endif()

@@ -30,6 +30,20 @@ endfunction()
 set(tenon_standard_headers <algorithm> <functional> <map> <memory> <optional> <string> <unordered_map> <unordered_set> <vector>)
 set(tenon_kit_headers ${tenon_standard_headers} <chrono> <filesystem> <fstream> <nlohmann/json.hpp>)
 
+# tenon_compile_together(<out variable> <name> <folder> <sources>...): one source that includes these by their path below the folder,
+# which must be an include directory of the target. CMake's UNITY_BUILD writes absolute paths, so that neither another checkout nor
+# another build folder would get the result from ccache.
+function(tenon_compile_together out name folder)
+  set(text)
+  foreach(source IN LISTS ARGN)
+    file(RELATIVE_PATH below ${folder} ${source})
+    string(APPEND text "#include \"${below}\"\n")
+  endforeach()
+  set(together ${CMAKE_CURRENT_BINARY_DIR}/together/${name}.cc)
+  file(CONFIGURE OUTPUT ${together} CONTENT "${text}" @ONLY)
+  set(${out} ${together} PARENT_SCOPE)
+endfunction()
+
 # tenon_stage(<name> [PUBLIC <targets>] [PRIVATE <targets>] [PRECOMPILE <headers>]): makes the static library
 # tenon_<layer>_<name> of the folder <layer>/<name>. <layer> is the calling folder: core or host.
 function(tenon_stage name)
@@ -63,18 +77,33 @@ if(TENON_SANITIZE MATCHES "address")
   set(tenon_keep_drivers LD_PRELOAD=$<TARGET_FILE:tenon_keep_loaded>)
 endif()
 
-# tenon_test_entry(<name> <executable> [LABELS <labels>] [TIMEOUT <s>] [ENVIRONMENT <variables>]): one ctest entry that runs a
-# GoogleTest executable. tools/gate.py counts the cases in its report.
+# tenon_test_entry(<name> <executable> [LABELS <labels>] [TIMEOUT <s>] [DRAWN] [ENVIRONMENT <variables>]): one ctest entry that runs a
+# GoogleTest executable. tools/gate.py counts the cases in its report. DRAWN: it takes minutes, so it is in four entries, <name>_1 to
+# <name>_4, of which the gate draws one and `--all` runs each.
 function(tenon_test_entry name executable)
-  cmake_parse_arguments(PARSE_ARGV 2 arg "" "TIMEOUT" "LABELS;ENVIRONMENT")
+  cmake_parse_arguments(PARSE_ARGV 2 arg "DRAWN" "TIMEOUT" "LABELS;ENVIRONMENT")
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 300)
   endif()
   math(EXPR arg_TIMEOUT "${arg_TIMEOUT} * ${tenon_slower}")
-  set(report GTEST_OUTPUT=xml:${tenon_BINARY_DIR}/gate/gtest/${name}.xml)
-  add_test(NAME ${name} COMMAND ${executable})
-  set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT} ENVIRONMENT
-                                                                                      "${report};${tenon_sanitizer_environment};${arg_ENVIRONMENT}")
+  set(parts 1)
+  if(arg_DRAWN)
+    set(parts 4)
+  endif()
+  foreach(part RANGE 1 ${parts})
+    set(entry ${name})
+    set(labels ${arg_LABELS})
+    set(environment ${tenon_sanitizer_environment} ${arg_ENVIRONMENT})
+    if(arg_DRAWN)
+      set(entry ${name}_${part})
+      list(APPEND labels drawn_${part}_of_4)
+      math(EXPR shard "${part} - 1")
+      list(APPEND environment GTEST_TOTAL_SHARDS=4 GTEST_SHARD_INDEX=${shard})
+    endif()
+    add_test(NAME ${entry} COMMAND ${executable})
+    set_tests_properties(${entry} PROPERTIES LABELS "${labels}" TIMEOUT ${arg_TIMEOUT} ENVIRONMENT
+                                                 "GTEST_OUTPUT=xml:${tenon_BINARY_DIR}/gate/gtest/${entry}.xml;${environment}")
+  endforeach()
 endfunction()
 
 # tenon_executable_of_tests(<name> FOLDER <folder> [LINK <targets>] [OPTIMIZED]): a GoogleTest executable of all .cc files below the
