@@ -8,7 +8,7 @@ namespace tenon {
 
 /// Uninitialised bytes at a multiple of the system's pages; null if there are none.
 void* map_pages(size_t bytes);
-/// `bytes` as given to map_pages().
+/// What map_pages() gave: `bytes` of it, or of several blocks that lie one behind the other, in whole pages of the system.
 void unmap_pages(void* pages, size_t bytes);
 
 }  // namespace tenon

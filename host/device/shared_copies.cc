@@ -7,7 +7,7 @@
 #include "core/base/pages.h"
 #include "host/base/fork.h"
 #include "host/base/sanitizer.h"
-#include "host/device/spare_blocks.h"
+#include "host/device/spare_pages.h"
 #include "host/device/value.h"
 
 namespace tenon::runtime {
@@ -26,21 +26,20 @@ uint64_t key_of(std::span<const std::byte> bytes) {
   return key;
 }
 
-/// Larger copies get pages of the system. With a sanitizer all are of the heap, since it watches only that.
-constexpr size_t kPage = 4096;
-bool is_paged(size_t bytes) { return kHostSanitizer == TENON_SANITIZER_NONE && bytes >= SpareBlocks::kLeast; }
+/// Larger copies get pages of the system, in units that every system's pages divide. With a sanitizer all are of the heap, since it
+/// watches only that.
+constexpr size_t kPages = size_t{64} << 10, kLeastPaged = size_t{128} << 10;
+bool is_paged(size_t bytes) { return kHostSanitizer == TENON_SANITIZER_NONE && bytes >= kLeastPaged; }
 
 }  // namespace
 
 std::shared_ptr<const Copy> Copy::of(std::span<const std::byte> bytes) {
-  const size_t unit = is_paged(bytes.size()) ? kPage : kAlignment;
-  size_t capacity = (bytes.size() + unit - 1) / unit * unit;
+  const size_t unit = is_paged(bytes.size()) ? kPages : kAlignment;
+  const size_t capacity = (bytes.size() + unit - 1) / unit * unit;
   // The owner first: it frees the memory if an allocation after it fails.
   const std::shared_ptr<Copy> made(new Copy);
-  // Most copies live until a provider has packed them; the next one takes their memory.
-  void* memory =
-      unit == kPage ? SpareBlocks::of_copies().take(&capacity) : std::aligned_alloc(kAlignment, capacity);
-  if (memory == nullptr && unit == kPage) memory = map_pages(capacity);
+  void* memory = unit == kPages ? SparePages::get().take(capacity) : std::aligned_alloc(kAlignment, capacity);
+  if (memory == nullptr && unit == kPages) memory = map_pages(capacity);
   if (memory == nullptr) return nullptr;
   std::memcpy(memory, bytes.data(), bytes.size());
   made->data_ = static_cast<std::byte*>(memory);
@@ -51,7 +50,7 @@ std::shared_ptr<const Copy> Copy::of(std::span<const std::byte> bytes) {
 
 Copy::~Copy() {
   if (is_paged(size_)) {
-    if (data_ != nullptr) SpareBlocks::give_copy(data_, capacity_);
+    if (data_ != nullptr) SparePages::give_back(data_, capacity_);
   } else {
     std::free(data_);
   }

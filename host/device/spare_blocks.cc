@@ -3,32 +3,21 @@
 #include <cstdlib>
 #include <new>
 
-#include "core/base/pages.h"
 #include "host/base/fork.h"
 
 namespace tenon::runtime {
 
 namespace {
-constinit PerProcess<SpareBlocks> g_values, g_copies;
-
-/// Making a pool takes memory, and there may be none.
-void give_to(SpareBlocks* pool, SpareBlocks::Free free, void* block, size_t bytes) noexcept {
-  if (pool == nullptr) return free(block, bytes);
-  pool->give(block, bytes);
-}
+constinit PerProcess<SpareBlocks> g_values;
 }  // namespace
 
 SpareBlocks& SpareBlocks::get() { return g_values.get(); }
-SpareBlocks& SpareBlocks::of_copies() { return g_copies.get(kMostOfCopies, unmap_pages); }
 
+/// Making a pool takes memory, and there may be none.
 void SpareBlocks::give_value(void* block, size_t bytes) noexcept {
-  give_to(g_values.peek(), to_heap, block, bytes);
+  SpareBlocks* const spare = g_values.peek();
+  spare != nullptr ? spare->give(block, bytes) : std::free(block);
 }
-void SpareBlocks::give_copy(void* block, size_t bytes) noexcept {
-  give_to(g_copies.peek(), unmap_pages, block, bytes);
-}
-
-void SpareBlocks::to_heap(void* block, size_t) { std::free(block); }
 
 void* SpareBlocks::take(size_t* bytes) {
   if (*bytes < kLeast) return nullptr;
@@ -45,11 +34,11 @@ void* SpareBlocks::take(size_t* bytes) {
 }
 
 void SpareBlocks::give(void* block, size_t bytes) {
-  if (bytes >= kLeast && bytes <= most_) {
+  if (bytes >= kLeast && bytes <= kMost) {
     const std::lock_guard lock(mutex_);
-    while (bytes_ + bytes > most_) {  // sizes that nobody asks for any more go first
+    while (bytes_ + bytes > kMost) {  // sizes that nobody asks for any more go first
       bytes_ -= blocks_.front().bytes;
-      free_(blocks_.front().memory, blocks_.front().bytes);
+      std::free(blocks_.front().memory);
       blocks_.erase(blocks_.begin());
     }
     try {
@@ -59,12 +48,12 @@ void SpareBlocks::give(void* block, size_t bytes) {
     } catch (const std::bad_alloc&) {  // then it is freed
     }
   }
-  free_(block, bytes);
+  std::free(block);
 }
 
 void SpareBlocks::clear() {
   const std::lock_guard lock(mutex_);
-  for (const Block& block : blocks_) free_(block.memory, block.bytes);
+  for (const Block& block : blocks_) std::free(block.memory);
   blocks_.clear();
   bytes_ = 0;
 }

@@ -6,7 +6,7 @@
 #include "host/base/few.h"
 #include "host/base/log.h"
 #include "host/device/device_value.h"
-#include "host/device/spare_blocks.h"
+#include "host/device/spare_pages.h"
 #include "host/exec/frame_pool.h"
 #include "host/selection/providers.h"
 #include "host/services/float_mode.h"
@@ -96,7 +96,7 @@ Result<std::shared_ptr<Session>> Session::create(const ModelSource& source, cons
   ASSIGN_OR_RETURN(ir::Model model, session->load(source, config, options));
   Status status = session->build(std::move(model), config, options);
   if (status.ok()) status = session->plan_ahead(config);
-  runtime::SpareBlocks::of_copies().clear();
+  runtime::SparePages::get().clear();
   if (!status.ok()) {
     return std::move(status).with_context(session->place_);
   }

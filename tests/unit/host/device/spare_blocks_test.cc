@@ -44,8 +44,8 @@ TEST(SpareBlocks, KeepsNoMoreThanItsLimit) {
 }
 
 TEST(SpareBlocks, HasNothingAfterItIsCleared) {
-  constexpr size_t kEach = SpareBlocks::kMostOfCopies / 2;
-  SpareBlocks spare(SpareBlocks::kMostOfCopies);
+  constexpr size_t kEach = SpareBlocks::kMost / 2;
+  SpareBlocks spare;
   for (int i = 0; i < 3; ++i) spare.give(block_of(kEach), kEach);
   spare.clear();
   size_t bytes = kEach;
