@@ -56,8 +56,8 @@ struct Product {
   const int32_t* places = nullptr;
   int64_t taps = 1, k = 0, n = 0;
   // About as many factors are summed by themselves, before sums are added: shorter parts have smaller errors. That part of a panel of b
-  // should stay in the first-level cache, or near it, while rows of a pass.
-  int64_t part = 256;
+  // should stay in the first-level cache, or near it, while rows of a pass. 0: what suits the instruction set.
+  int64_t part = 0;
   const float* zeros = nullptr;  // k zeros
   const float* b = nullptr;      // from pack()
   const float* bias = nullptr;   // padded with zeros to kBiasPadding elements; or NULL

@@ -13,6 +13,14 @@ constexpr int64_t kSharers = 4;
 /// A tile fetches some lines before each group of so many rows of b.
 constexpr int64_t kFetchRows = 8;
 
+/// Factors that are summed by themselves where the product does not say how many. Adding the sums of a part takes the time of about ten
+/// more factors where a tile has few registers for sums; longer parts than these save little more, and their errors grow.
+#if defined(__AVX2__) && !defined(__AVX512F__)
+constexpr int64_t kPart = 384;
+#else
+constexpr int64_t kPart = 256;
+#endif
+
 /// How many columns of a tile's last register exist: all; or a part; or at most half of them, which half a register computes. That takes
 /// half the time where the processor's units are narrower than a register.
 enum class Last : uint8_t { kWhole, kPart, kHalf };
@@ -221,12 +229,13 @@ struct Part {
   bool first, last;
 };
 
-/// Calls `multiply_part` for parts of about p.part rows of b, in order.
+/// Calls `multiply_part` for the parts of b, in order.
 template <class F>
 inline void each_part(const Product& p, F multiply_part) {
-  const int64_t most_taps = most(1, p.k > 0 ? least(p.taps, p.part / p.k) : p.taps);
+  const int64_t rows = p.part > 0 ? p.part : kPart;
+  const int64_t most_taps = most(1, p.k > 0 ? least(p.taps, rows / p.k) : p.taps);
   const int64_t tap_parts = (p.taps + most_taps - 1) / most_taps, taps = (p.taps + tap_parts - 1) / tap_parts;
-  const int64_t parts = p.k > p.part ? (p.k + p.part - 1) / p.part : 1, k = (p.k + parts - 1) / parts;
+  const int64_t parts = p.k > rows ? (p.k + rows - 1) / rows : 1, k = (p.k + parts - 1) / parts;
   for (int64_t tap = 0; tap < p.taps; tap += taps) {
     const int64_t tap_end = least(p.taps, tap + taps);
     for (int64_t part = 0; part < parts; ++part) {
