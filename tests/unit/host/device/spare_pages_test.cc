@@ -82,14 +82,15 @@ TEST(SparePages, HasNothingAfterItIsCleared) {
 }
 
 TEST(SparePages, ACopyTakesThePagesOfAFreedOne) {
-  if (kHostSanitizer != TENON_SANITIZER_NONE) GTEST_SKIP() << "a sanitizer watches only the heap";
   SparePages::get().clear();
   const std::vector<std::byte> many(size_t{3} << 20, std::byte{1}), few(size_t{200} << 10, std::byte{2});
   const void* before = Copy::of(many)->data();
   const std::shared_ptr<const Copy> first = Copy::of(few);
   const std::shared_ptr<const Copy> second = Copy::of(few);
-  EXPECT_EQ(first->data(), before);
-  EXPECT_EQ(second->data(), first->data() + 4 * kUnit);
+  if (kHostSanitizer == TENON_SANITIZER_NONE) {  // a sanitizer watches only the heap, so copies are there
+    EXPECT_EQ(first->data(), before);
+    EXPECT_EQ(second->data(), first->data() + 4 * kUnit);
+  }
   EXPECT_TRUE(first->holds(few) && second->holds(few));
   SparePages::get().clear();
 }
